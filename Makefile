@@ -1,0 +1,59 @@
+# Targets of chronozarr-dask. `make` alone prints them.
+# Every path is relative and every tool is run from its environment, so nothing needs to be activated
+# and a checkout may lie in a folder whose name has a space.
+
+PYTHON ?= $(shell ./scripts/find_python.sh 3.11)
+VENV := .venv
+PY := $(VENV)/bin/python
+LOCKS := requirements/uv.txt requirements/dev-3.11.txt requirements/dev-3.12.txt requirements/dev-3.13.txt
+
+# Arguments for pytest and for the lock: make test PYTEST_ARGS='-k residual -x'; make lock LOCK_ARGS=--upgrade
+PYTEST_ARGS ?=
+LOCK_ARGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help env test lint format bench py312 py313 lock dist clean
+
+help:  ## print these lines
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-13s %s\n' "$$name" "$$text"; done
+
+env: $(VENV)/.stamp  ## make .venv with the locked dependencies and this project (PYTHON=...)
+
+$(VENV)/.stamp: $(LOCKS) scripts/make_env.sh
+	./scripts/make_env.sh $(VENV) "$(PYTHON)"
+	touch $@
+
+test: env  ## run the tests; what needs a service that is not there is skipped by name (PYTEST_ARGS=...)
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+lint: env  ## check format, lint, types, layers, spelling and words
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	PYTHONPATH=scripts $(VENV)/bin/lint-imports --no-logo
+	$(PY) -m codespell_lib
+	$(PY) scripts/check_words.py
+
+format: env  ## format the code and mend what ruff can mend
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+bench: env  ## run the benchmarks (long) and write tests/benchmarks/RESULTS.md
+	$(PY) -m pytest tests/benchmarks -m bench $(PYTEST_ARGS)
+
+py312: env  ## run the format, store and encode tests on Python 3.12, where it is installed
+	./scripts/test_on.sh 3.12 $(PYTEST_ARGS)
+
+py313: env  ## run the format, store and encode tests on Python 3.13, where it is installed
+	./scripts/test_on.sh 3.13 $(PYTEST_ARGS)
+
+lock: env  ## resolve pyproject.toml anew and write requirements/ (LOCK_ARGS=--upgrade)
+	./scripts/lock.sh $(PY) $(LOCK_ARGS)
+
+dist: env  ## build wheel and sdist, and install both with all extras in an empty environment
+	./scripts/check_dist.sh "$(PYTHON)" $(PY)
+
+clean:  ## remove environments, builds and caches
+	rm -rf .venv .venv-3.12 .venv-3.13 build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
