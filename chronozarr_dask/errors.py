@@ -1,0 +1,33 @@
+"""What a user can cause. Each message says what, where and how to mend it; a bug of ours is an `assert` instead."""
+
+
+class ChronozarrError(Exception):
+    """Base of every error that this package raises on purpose; its text is one paragraph fit to show to a person."""
+
+
+class InputError(ChronozarrError, ValueError):
+    """The input raster, or an option, is not something that can be stored."""
+
+
+class PlanError(ChronozarrError, ValueError):
+    """The work does not fit: memory, number of objects, shape of the source."""
+
+
+class TargetError(ChronozarrError, OSError):
+    """The target or the journal cannot be written, or holds something that the run did not write."""
+
+
+class ResumeError(ChronozarrError):
+    """A journal belongs to another input, other options or another version of this package."""
+
+
+class RunError(ChronozarrError, RuntimeError):
+    """Regions failed; what was finished is kept in the journal, and there is no root document."""
+
+
+class StoreError(ChronozarrError, ValueError):
+    """A store, or one of its objects, is not what the specification says."""
+
+
+class NotCompleteError(StoreError):
+    """The store's run has not been committed: there is no root document yet."""
