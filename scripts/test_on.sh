@@ -1,0 +1,15 @@
+#!/bin/sh
+# Run the tests of the format, the store and the encoder on another Python, in an environment of its own.
+# usage: test_on.sh 3.12 [pytest's arguments]     (from the top of the checkout)
+set -eu
+version=$1
+shift
+if ! python=$(./scripts/find_python.sh "$version"); then
+    echo "skipped: Python $version is not installed on this machine"
+    exit 0
+fi
+make --no-print-directory env VENV=".venv-$version" PYTHON="$python"
+for name in format store encode; do
+    [ ! -d "tests/$name" ] || set -- "$@" "tests/$name"
+done
+".venv-$version/bin/python" -m pytest "$@"
