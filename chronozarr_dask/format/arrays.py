@@ -11,9 +11,17 @@ import numpy as np
 
 from chronozarr_dask.errors import InputError, StoreError
 from chronozarr_dask.format.codecs import Codec, chain, parse_chain
-from chronozarr_dask.format.dtypes import PROFILES, Number, fill_value, profile
+from chronozarr_dask.format.dtypes import PROFILES, Number, fill_value, is_finite_number, profile
 from chronozarr_dask.format.georef import Georeference
-from chronozarr_dask.format.layout import COORDINATES, DATA_DIMS, PLANE_DIMS, VOLATILITY, VOLATILITY_DIMS, Layout, array_path
+from chronozarr_dask.format.layout import (
+    COORDINATES,
+    DATA_DIMS,
+    PLANE_DIMS,
+    VOLATILITY,
+    VOLATILITY_DIMS,
+    Layout,
+    array_path,
+)
 from chronozarr_dask.format.planes import PLANE_DTYPE, PLANE_FILL, Plane
 from chronozarr_dask.format.sharding import Sharding, parse_sharding
 from chronozarr_dask.format.times import TIME_CALENDAR, TIME_UNITS
@@ -93,11 +101,15 @@ def check_data_document(doc: Any, where: str) -> ArrayMeta:
     if not isinstance(doc, Mapping) or doc.get("zarr_format") != ZARR_FORMAT or doc.get("node_type") != "array":
         raise StoreError(f"{where}: not the document of a Zarr v3 array (2)")
     dtype = doc.get("data_type")
-    if dtype not in PROFILES:
+    if not isinstance(dtype, str) or dtype not in PROFILES:
         raise StoreError(f"{where}: data_type {dtype!r} is not supported: {', '.join(PROFILES)} (2.3, 10)")
     shape = _positive_integers(doc.get("shape"), f"{where}: shape")
     grid = doc.get("chunk_grid")
-    if not isinstance(grid, Mapping) or grid.get("name") != "regular" or not isinstance(grid.get("configuration"), Mapping):
+    if (
+        not isinstance(grid, Mapping)
+        or grid.get("name") != "regular"
+        or not isinstance(grid.get("configuration"), Mapping)
+    ):
         raise StoreError(f"{where}: chunk_grid is not 'regular' (2.1)")
     outer = _positive_integers(grid["configuration"].get("chunk_shape"), f"{where}: chunk_shape")
     _check_keys(doc.get("chunk_key_encoding"), where)
@@ -107,7 +119,9 @@ def check_data_document(doc: Any, where: str) -> ArrayMeta:
         raise StoreError(f"{where}: shape {list(shape)} with chunks of {list(outer)}: 3 or 4 axes expected (2.1, 2.4)")
     cs = chunk[-1]
     if chunk[0] != 1 or chunk[-2] != cs or cs % 2 or (len(shape) == 4 and chunk[1] != shape[1]):
-        raise StoreError(f"{where}: chunk {list(chunk)} is not one timestep of an even square cell with all bands (2.1)")
+        raise StoreError(
+            f"{where}: chunk {list(chunk)} is not one timestep of an even square cell with all bands (2.1)"
+        )
     if sharding and sharding.shape[1:] != chunk[1:]:
         raise StoreError(f"{where}: shard {list(sharding.shape)} is not one cell over whole timesteps (7.1)")
     if math.prod(chunk) * np.dtype(dtype).itemsize > MAX_CHUNK_BYTES:
@@ -115,7 +129,9 @@ def check_data_document(doc: Any, where: str) -> ArrayMeta:
     attributes = doc.get("attributes", {})
     if not isinstance(attributes, Mapping):
         raise StoreError(f"{where}: attributes is not an object")
-    dims = doc.get("dimension_names") or ()
+    dims = doc.get("dimension_names") or []
+    if not isinstance(dims, list):
+        raise StoreError(f"{where}: dimension_names is {dims!r}: a list expected (2.2)")
     return ArrayMeta(
         shape,
         dtype,
@@ -142,8 +158,8 @@ def _positive_integers(value: Any, where: str) -> tuple[int, ...]:
 
 
 def _fill(value: Any, dtype: str, where: str) -> Number:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise StoreError(f"{where}: fill_value is {value!r}: a number expected (2.3)")
+    if not is_finite_number(value):
+        raise StoreError(f"{where}: fill_value is {value!r}: a finite number expected (2.3)")
     if dtype == "float32":
         return float(value)
     info = np.iinfo(dtype)
@@ -221,10 +237,11 @@ def documents(
 
 
 def grown(meta: ArrayMeta, n_time: int) -> ArrayMeta:
-    """The same array after an append to `n_time` timesteps (14)."""
+    """The same array after an append to `n_time` timesteps; `time` stays one chunk, of the new length (14)."""
     if n_time < meta.shape[0]:
         raise InputError(f"an array of {meta.shape[0]} timesteps cannot shrink to {n_time} (section 14)")
-    return replace(meta, shape=(n_time, *meta.shape[1:]))
+    chunk = (n_time,) if meta.dims == ("time",) else meta.chunk
+    return replace(meta, shape=(n_time, *meta.shape[1:]), chunk=chunk)
 
 
 def _sharding(layout: Layout, chunk: tuple[int, ...]) -> Sharding | None:

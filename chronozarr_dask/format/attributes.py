@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 from chronozarr_dask.errors import StoreError
 from chronozarr_dask.format.arrays import group
 from chronozarr_dask.format.bands import Band
-from chronozarr_dask.format.dtypes import Number
+from chronozarr_dask.format.dtypes import Number, is_finite_number
 from chronozarr_dask.format.georef import Georeference, Transform
 from chronozarr_dask.format.hosting import consolidated
 from chronozarr_dask.format.layout import COVERAGE, MASK, VOLATILITY, Layout
@@ -54,10 +53,10 @@ class LevelMirror:
             raise StoreError(f"chronozarr.levels has {entry!r}: not an object with a path (3.7)")
         path = entry["path"]
         resolution = entry.get("resolution")
-        if not _is_number(resolution):
+        if not is_finite_number(resolution):
             raise StoreError(f"chronozarr.levels[{path}].resolution is {resolution!r}: not a number (3.7)")
         transform, shape, grid = entry.get("transform"), entry.get("shape"), entry.get("grid")
-        if not isinstance(transform, list) or len(transform) != 6 or not all(_is_number(v) for v in transform):
+        if not isinstance(transform, list) or len(transform) != 6 or not all(is_finite_number(v) for v in transform):
             raise StoreError(f"chronozarr.levels[{path}].transform is {transform!r}: six numbers expected (3.7)")
         if not _is_sizes(shape, 4) or not _is_sizes(grid, 2):
             raise StoreError(f"chronozarr.levels[{path}]: shape {shape!r} or grid {grid!r} is not 4 and 2 sizes (3.7)")
@@ -150,7 +149,9 @@ class Root:
         attributes = doc.get("attributes")
         block = attributes.get("chronozarr") if isinstance(attributes, Mapping) else None
         if not isinstance(attributes, Mapping) or not isinstance(block, Mapping):
-            raise StoreError("the root zarr.json has no attribute 'chronozarr': a Zarr group, but not of this format (3.1)")
+            raise StoreError(
+                "the root zarr.json has no attribute 'chronozarr': a Zarr group, but not of this format (3.1)"
+            )
         version = check_version(block.get("spec_version"))
         times = block.get("times")
         if not isinstance(times, list) or not times:
@@ -205,9 +206,9 @@ def _variable(name: Any) -> str:
 
 def _nodata(block: Mapping[str, Any], version: str) -> Number | None:
     value = block.get("nodata", 0 if version.startswith("0.1.") else None)
-    if value is not None and not _is_number(value):
+    if value is not None and not is_finite_number(value):
         raise StoreError(f"chronozarr.nodata is {value!r}: a finite number or null expected (2.3)")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _planes(block: Mapping[str, Any]) -> tuple[Plane, ...]:
@@ -242,10 +243,6 @@ def _shard_bytes(value: Any) -> ShardBytes | None:
         if not isinstance(entries, Mapping) or not all(type(n) is int and n > 0 for n in entries.values()):
             raise StoreError(f"chronozarr.shard_bytes[{level!r}] does not map shards to lengths (7.3)")
     return value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_sizes(value: Any, n: int) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from chronozarr_dask.errors import InputError, StoreError
+from chronozarr_dask.format.dtypes import is_finite_number
 
 # The STAC common names (https://github.com/stac-extensions/eo).
 COMMON_NAMES = frozenset(
@@ -44,10 +44,12 @@ class Band:
         for key in ("common_name", "units"):
             value = getattr(self, key)
             if value is not None and (not isinstance(value, str) or not value):
-                raise InputError(f"{key} of band {self.name!r} is {value!r}: give a text, or leave it out (section 3.6)")
+                raise InputError(
+                    f"{key} of band {self.name!r} is {value!r}: give a text, or leave it out (section 3.6)"
+                )
         for key in ("scale", "offset"):
             value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            if not is_finite_number(value):
                 raise InputError(f"{key} of band {self.name!r} is {value!r}: give a finite number (section 3.6)")
             object.__setattr__(self, key, float(value))
         if self.scale == 0:
@@ -97,7 +99,9 @@ def as_bands(bands: Iterable[str | Band | Mapping[str, Any]]) -> tuple[Band, ...
     seen: set[str] = set()
     for b in out:
         if b.name in seen:
-            raise InputError(f"two bands are named {b.name!r}: band names are unique in a store (section 3.6); rename one")
+            raise InputError(
+                f"two bands are named {b.name!r}: band names are unique in a store (section 3.6); rename one"
+            )
         seen.add(b.name)
     if not out:
         raise InputError("the input has no band: give at least one")

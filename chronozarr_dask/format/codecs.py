@@ -57,7 +57,9 @@ class Codec:
         if cname not in ("zstd", "lz4"):
             raise InputError(f"codec_options cname is {cname!r}: the format permits zstd and lz4 (section 8)")
         if shuffle not in ("noshuffle", "shuffle"):
-            raise InputError(f"codec_options shuffle is {shuffle!r}: the format permits noshuffle and shuffle (section 8)")
+            raise InputError(
+                f"codec_options shuffle is {shuffle!r}: the format permits noshuffle and shuffle (section 8)"
+            )
         return cls(name, level, cname, shuffle)  # type: ignore[arg-type]
 
     def to_json(self, dtype: npt.DTypeLike) -> dict[str, Any]:

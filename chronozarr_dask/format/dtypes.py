@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -65,14 +66,35 @@ def profile(dtype: npt.DTypeLike) -> Profile:
     return PROFILES[name]
 
 
+def is_number(value: object) -> TypeGuard[Number]:
+    """Whether `value` is a number, of Python or numpy, other than a bool."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def is_finite_number(value: object) -> TypeGuard[Number]:
+    """Whether `value` is a number that a float64 can come near to: not NaN, not infinite, not an int beyond 1e308."""
+    try:
+        return is_number(value) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def check_nodata(nodata: Any, dtype: npt.DTypeLike) -> Number | None:
-    """Return `nodata` as the dtype's own number, or None; InputError if the dtype cannot hold it exactly."""
+    """Return `nodata` as the dtype's own number, or None.
+
+    An integer dtype must hold it exactly; for float32 it is rounded as the pixels are.
+
+    Raises
+    ------
+    InputError
+        If it is not a finite number in the range of the dtype.
+    """
     if nodata is None:
         return None
     p = profile(dtype)
-    if isinstance(nodata, (bool, np.bool_)) or not isinstance(nodata, (int, float, np.integer, np.floating)):
+    if not is_number(nodata):
         raise InputError(f"nodata is {nodata!r}: give a number that {p.name} can hold, or null for none (section 2.3)")
-    if not np.isfinite(nodata):
+    if not is_finite_number(nodata):
         raise InputError(
             f"nodata is {nodata}: NaN and infinities cannot mark missing pixels (section 2.3); "
             f"name a finite value, or use nan_to_mask to turn NaN into a mask"
@@ -112,5 +134,6 @@ def valid_pixels(
     if mask is not None:
         return np.broadcast_to((mask == 1)[..., None, :, :], data.shape)
     if nodata is not None:
-        return data != data.dtype.type(nodata)
+        valid: npt.NDArray[np.bool_] = data != data.dtype.type(nodata)
+        return valid
     return np.ones(data.shape, np.bool_)

@@ -13,7 +13,7 @@ from chronozarr_dask.format.layout import centres
 
 Transform = tuple[float, float, float, float, float, float]
 
-_EPSG = re.compile(r"EPSG:([1-9]\d{3,9})")
+_EPSG = re.compile(r"EPSG:[1-9][0-9]{3,9}")
 
 
 def check_crs(crs: str) -> str:
@@ -27,12 +27,14 @@ def check_transform(transform: Sequence[float]) -> Transform:
     """Six floats of a north-up grid, or InputError: rotated, south-up and mirrored grids have no place (3.3, 2.2)."""
     values = tuple(float(v) for v in transform)
     if len(values) != 6 or not all(math.isfinite(v) for v in values):
-        raise InputError(f"transform is {list(values)}: give six finite numbers [a, b, c, d, e, f] in Affine order (3.3)")
+        raise InputError(
+            f"transform is {list(values)}: give six finite numbers [a, b, c, d, e, f] in Affine order (3.3)"
+        )
     a, b, _, d, e, _ = values
     if b or d:
         raise InputError(
-            f"the grid is rotated or sheared (b = {b}, d = {d}): warp the raster onto a north-up grid first, for example "
-            f"with rioxarray's reproject (section 3.3)"
+            f"the grid is rotated or sheared (b = {b}, d = {d}): warp the raster onto a north-up grid first, for "
+            f"example with rioxarray's reproject (section 3.3)"
         )
     if e > 0:
         raise InputError(
@@ -41,7 +43,7 @@ def check_transform(transform: Sequence[float]) -> Transform:
         )
     if a <= 0 or e == 0:
         raise InputError(f"pixel size is {a} x {e}: x must increase and y decrease (section 2.2)")
-    return values  # type: ignore[return-value]
+    return values
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Georeference:
 
     def resolution(self, level: int) -> float:
         """abs(a) * 2^k, in units of the CRS."""
-        return abs(self.transform[0]) * 2**level
+        return float(abs(self.transform[0]) * 2**level)
 
     def group_attributes(self, level: int) -> dict[str, Any]:
         """Attributes of a level group."""

@@ -1,4 +1,4 @@
-"""Section 9: the order in which a store's objects are uploaded, the root document last.
+"""Sections 9 and 14: the order in which a store's objects are uploaded, the root document last.
 
 Whoever reads the root document takes it as the sign that the store exists. Nothing is ever listed.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chronozarr_dask.format.layout import ROOT_DOCUMENT
+from chronozarr_dask.format.layout import ROOT_DOCUMENT, VOLATILITY
 
 
 def is_metadata(key: str) -> bool:
@@ -17,8 +17,14 @@ def is_metadata(key: str) -> bool:
 
 
 def upload_rank(key: str) -> int:
-    """0 for chunk and shard objects, 1 for documents below the root, 2 for the root document."""
-    return 2 if key == ROOT_DOCUMENT else 1 if is_metadata(key) else 0
+    """Place in the order: 0 chunks and shards, 1 time and volatility, 2 documents below the root, 3 the root document.
+
+    Section 9 has time and volatility among the chunks; an append uploads them after the shards (14).
+    """
+    if is_metadata(key):
+        return 3 if key == ROOT_DOCUMENT else 2
+    parts = key.split("/")
+    return 1 if parts[0] == VOLATILITY or parts[1:2] == ["time"] else 0
 
 
 def upload_order(keys: Iterable[str]) -> list[str]:

@@ -32,7 +32,7 @@ VOLATILITY_DIMS = ("row", "col")
 
 Coordinate = Literal["time", "band", "y", "x"]
 COORDINATES: tuple[Coordinate, ...] = ("time", "band", "y", "x")
-RESERVED_NAMES = frozenset({*COORDINATES, MASK, COVERAGE})
+RESERVED_NAMES = frozenset({*COORDINATES, MASK, COVERAGE, ROOT_DOCUMENT})
 
 
 def check_chunk_size(cs: int) -> int:

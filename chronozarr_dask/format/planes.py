@@ -27,7 +27,8 @@ def next_mask(mask: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     mask : ndarray (..., y, x), uint8 of 0 and 1
     """
     q = quarters(pad_to_even(mask))
-    return np.maximum(np.maximum(q[0], q[1]), np.maximum(q[2], q[3]))
+    out: npt.NDArray[np.uint8] = np.maximum(np.maximum(q[0], q[1]), np.maximum(q[2], q[3]))
+    return out
 
 
 def next_coverage(coverage: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
@@ -43,4 +44,5 @@ def next_coverage(coverage: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 def saturate(counts: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Observation counts as coverage: 255 stands for 255 and more (2.5)."""
-    return np.minimum(counts, COVERAGE_MAX).astype(np.uint8)
+    out: npt.NDArray[np.uint8] = np.minimum(counts, COVERAGE_MAX).astype(np.uint8)
+    return out

@@ -10,6 +10,7 @@ from chronozarr_dask.errors import InputError, StoreError
 
 GapFill = Literal["none", "carry-forward"]
 GAP_FILLS: tuple[GapFill, ...] = ("none", "carry-forward")
+FIELDS = ("sources", "composite", "gap_fill", "notes")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,20 @@ class Provenance:
     gap_fill: GapFill
     notes: str | None = None
 
+    def __post_init__(self) -> None:
+        sources = self.sources
+        if not isinstance(sources, (list, tuple)) or not all(isinstance(s, str) for s in sources):
+            raise InputError(f"provenance.sources is {sources!r}: give a list of collection ids or URLs (section 3.8)")
+        object.__setattr__(self, "sources", tuple(sources))
+        if not isinstance(self.composite, str):
+            raise InputError(
+                f"provenance.composite is {self.composite!r}: give a text such as 'monthly median' (section 3.8)"
+            )
+        if self.gap_fill not in GAP_FILLS:
+            raise InputError(f"provenance.gap_fill is {self.gap_fill!r}: give 'none' or 'carry-forward' (section 3.8)")
+        if self.notes is not None and not isinstance(self.notes, str):
+            raise InputError(f"provenance.notes is {self.notes!r}: give a text (section 3.8)")
+
     def to_json(self) -> dict[str, Any]:
         """The object as it is stored."""
         out: dict[str, Any] = {"sources": list(self.sources), "composite": self.composite, "gap_fill": self.gap_fill}
@@ -43,27 +58,18 @@ class Provenance:
             return value
         if not isinstance(value, Mapping):
             raise InputError(f"provenance is {value!r}: give sources, composite and gap_fill (section 3.8)")
-        unknown = set(value) - {"sources", "composite", "gap_fill", "notes"}
+        unknown = sorted(str(k) for k in value if k not in FIELDS)
         if unknown:
-            raise InputError(f"provenance has the unknown field {sorted(unknown)[0]!r} (section 3.8)")
-        sources = value.get("sources")
-        if not isinstance(sources, (list, tuple)) or not all(isinstance(s, str) for s in sources):
-            raise InputError(f"provenance.sources is {sources!r}: give a list of collection ids or URLs (section 3.8)")
-        if not isinstance(value.get("composite"), str):
-            raise InputError("provenance.composite is missing: give a text such as 'monthly median' (section 3.8)")
-        if value.get("gap_fill") not in GAP_FILLS:
             raise InputError(
-                f"provenance.gap_fill is {value.get('gap_fill')!r}: give 'none' or 'carry-forward' (section 3.8)"
+                f"provenance has the unknown field {unknown[0]!r}: it has {', '.join(FIELDS)} (section 3.8)"
             )
-        notes = value.get("notes")
-        if notes is not None and not isinstance(notes, str):
-            raise InputError(f"provenance.notes is {notes!r}: give a text (section 3.8)")
-        return cls(tuple(sources), value["composite"], value["gap_fill"], notes)
+        return cls(*(value.get(name) for name in FIELDS))  # type: ignore[arg-type]
 
     @classmethod
     def from_json(cls, value: Any) -> Provenance:
-        """As `parse`, for a store that is read: raises StoreError."""
+        """As `parse`, for a store that is read: fields of other writers are passed over; raises StoreError."""
+        known = {name: value[name] for name in FIELDS if name in value} if isinstance(value, Mapping) else value
         try:
-            return cls.parse(value)
+            return cls.parse(known)
         except InputError as error:
             raise StoreError(f"chronozarr.{error}") from error

@@ -49,9 +49,7 @@ def quarters(a: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     return a[..., 0::2, 0::2], a[..., 0::2, 1::2], a[..., 1::2, 0::2], a[..., 1::2, 1::2]
 
 
-def next_level(
-    data: npt.NDArray[Any], mask: npt.NDArray[np.uint8] | None, nodata: Number | None
-) -> npt.NDArray[Any]:
+def next_level(data: npt.NDArray[Any], mask: npt.NDArray[np.uint8] | None, nodata: Number | None) -> npt.NDArray[Any]:
     """Data of the next level, in the dtype of `data`.
 
     Integers: exact sum, floor division by the number of valid pixels. float32: the sum in float64 in the order

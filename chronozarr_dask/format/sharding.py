@@ -100,16 +100,18 @@ def parse_index(
     stored = int.from_bytes(tail, "little")
     if checksum(body) != stored:
         raise StoreError(
-            f"{where}: the shard index fails its crc32c ({checksum(body):08x}, stored {stored:08x}): the object is torn, "
-            f"or it grew since the root document was read; open the store again (7.2, 14)"
+            f"{where}: the shard index fails its crc32c ({checksum(body):08x}, stored {stored:08x}): the object is "
+            f"torn, or it grew since the root document was read; open the store again (7.2, 14)"
         )
     out: list[tuple[int, int] | None] = []
     for i, (offset, nbytes) in enumerate(np.frombuffer(body, "<u8").reshape(-1, 2).tolist()):
         if offset == EMPTY and nbytes == EMPTY:
             out.append(None)
+        elif EMPTY in (offset, nbytes):
+            raise StoreError(f"{where}: index entry {i} is half empty: offset {offset}, {nbytes} bytes (7.2)")
         elif object_bytes is not None and offset + nbytes > object_bytes:
             raise StoreError(
-                f"{where}: index entry {i} says bytes {offset} to {offset + nbytes}, the object has {object_bytes} (7.2)"
+                f"{where}: index entry {i} says bytes {offset} to {offset + nbytes} of {object_bytes} (7.2)"
             )
         else:
             out.append((offset, nbytes))
@@ -180,13 +182,18 @@ def parse_sharding(codecs: Any, chunk_shape: tuple[int, ...], where: str) -> tup
         or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in inner)
     ):
         raise StoreError(f"{where}: the inner chunk_shape is {inner!r} (7.1)")
-    index_codecs = config.get("index_codecs")
-    index_names = [c.get("name") if isinstance(c, Mapping) else c for c in index_codecs or ()]
-    if index_names != ["bytes", "crc32c"]:
-        raise StoreError(f"{where}: index_codecs are {index_names}: section 7 has bytes and crc32c")
-    if (index_codecs or [{}])[0].get("configuration", {}).get("endian", "little") != "little":
-        raise StoreError(f"{where}: the shard index is not little-endian (7.2)")
+    _check_index_codecs(config.get("index_codecs"), where)
     location = config.get("index_location", "end")
     if location not in ("start", "end"):
         raise StoreError(f"{where}: index_location is {location!r}: start or end (7.2)")
     return Sharding(tuple(chunk_shape), tuple(inner), location), config.get("codecs")
+
+
+def _check_index_codecs(codecs: Any, where: str) -> None:
+    listed = codecs if isinstance(codecs, list) else []
+    names = [c.get("name") if isinstance(c, Mapping) else c for c in listed]
+    if names != ["bytes", "crc32c"]:
+        raise StoreError(f"{where}: index_codecs are {codecs!r}: section 7 has bytes and crc32c")
+    config = listed[0].get("configuration", {})
+    if not isinstance(config, Mapping) or config.get("endian", "little") != "little":
+        raise StoreError(f"{where}: the shard index is not little-endian (7.2)")

@@ -84,12 +84,14 @@ def references(n_time: int, interval: int) -> npt.NDArray[np.int64]:
 
 def residual(source: npt.NDArray[Any], anchor: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """(source - anchor) mod 2^bits: unsigned wraparound in the stored dtype (4.2 step 4)."""
-    return np.subtract(source, anchor, dtype=source.dtype)
+    out: npt.NDArray[Any] = np.subtract(source, anchor, dtype=source.dtype)
+    return out
 
 
 def restore(stored: npt.NDArray[Any], anchor: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """(anchor + residual) mod 2^bits; never clamped (4.2)."""
-    return np.add(anchor, stored, dtype=stored.dtype)
+    out: npt.NDArray[Any] = np.add(anchor, stored, dtype=stored.dtype)
+    return out
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,9 @@ class Temporal:
         if encoding == "none":
             return cls.none(selection)
         if encoding != "star-delta":
-            raise StoreError(f"chronozarr.temporal.encoding is {encoding!r}: this reader knows none and star-delta (10)")
+            raise StoreError(
+                f"chronozarr.temporal.encoding is {encoding!r}: this reader knows none and star-delta (10)"
+            )
         interval = _integer(block.get("anchor_interval"), "anchor_interval", 1)
         listed = block.get("anchor_indices")
         mapped = block.get("delta_reference")

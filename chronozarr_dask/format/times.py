@@ -13,7 +13,10 @@ TIME_CALENDAR = "proleptic_gregorian"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?(Z|[+-]\d\d:?\d\d)")
+_ISO = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d)(T(?P<time>\d\d:\d\d(:\d\d)?)(\.(?P<decimals>\d{1,9}))?(?P<zone>Z|[+-]\d\d:?\d\d)?)?",
+    re.ASCII,
+)
 
 
 def render_time(ms: int) -> str:
@@ -33,11 +36,24 @@ def render_time(ms: int) -> str:
 
 
 def parse_time(text: str) -> int:
-    """Milliseconds since the epoch of an entry of ``chronozarr.times``; StoreError if it is not ISO-8601."""
-    if not isinstance(text, str) or not _ISO.fullmatch(text):
+    """Milliseconds since the epoch of an entry of ``chronozarr.times``.
+
+    Other writers may leave out the zone (UTC is meant) or the time of day, or write more decimals.
+
+    Raises
+    ------
+    StoreError
+        If it is not ISO-8601, or not a whole number of milliseconds.
+    """
+    match = _ISO.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         raise StoreError(f"chronozarr.times has {text!r}: not an ISO-8601 timestamp like 2024-01-01T00:00:00Z (3.2)")
+    decimals = (match["decimals"] or "").ljust(9, "0")
+    if decimals[3:].strip("0"):
+        raise StoreError(f"chronozarr.times has {text!r}: time is in whole milliseconds (2.2, 3.2)")
     try:
-        return (datetime.fromisoformat(text) - _EPOCH) // _MILLISECOND
+        moment = datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}{match['zone'] or 'Z'}")
+        return (moment - _EPOCH) // _MILLISECOND + int(decimals[:3])
     except (ValueError, OverflowError) as error:
         raise StoreError(f"chronozarr.times has {text!r}: {error} (3.2)") from error
 
