@@ -1,0 +1,60 @@
+"""Sections 2.1 and 7.1: the padded chunk of one cell, and whether it is all fill. numpy alone.
+
+A comparison in numpy runs at the speed of memory, and frame by frame what it makes stays in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chronozarr_dask.format.dtypes import Number
+
+
+def equals_fill(chunk: npt.NDArray[Any], fill: Number) -> bool:
+    """Whether the bytes of every element are those of the fill value: -0.0 is not 0.0.
+
+    Looks at the first element first, and leaves at the first frame that differs.
+
+    Parameters
+    ----------
+    chunk : ndarray (..., y, x) of any dtype; may be strided
+    fill : number that the dtype can hold
+    """
+    if not chunk.size:
+        return True
+    unsigned = np.dtype(f"u{chunk.itemsize}")
+    wanted = np.array(fill, chunk.dtype).view(unsigned)
+    bits = chunk.view(unsigned)
+    if bits[(0,) * bits.ndim] != wanted:
+        return False
+    return all((bits[i] == wanted).all() for i in np.ndindex(bits.shape[:-2]))
+
+
+def cut_cell(frame: npt.NDArray[Any], cs: int, fill: Number) -> npt.NDArray[Any]:
+    """One timestep of one cell as it is stored: little-endian, C-contiguous, padded to full size.
+
+    Parameters
+    ----------
+    frame : ndarray (band, h, w) or (h, w)
+        With h and w at most `cs`; less at the raster's right and bottom edge.
+    cs : int
+        Edge of a cell, pixels.
+    fill : number
+        What the padding holds: ``fill_value`` in a chunk of true values, 0 in one of residuals.
+
+    Returns
+    -------
+    ndarray (band, cs, cs) or (cs, cs)
+        `frame` itself, not copied, when nothing has to be done.
+    """
+    h, w = frame.shape[-2:]
+    assert max(h, w) <= cs, f"a frame of {h} x {w} is no cell of {cs} x {cs}"
+    little = frame.dtype.newbyteorder("<")
+    if (h, w) == (cs, cs):
+        return np.ascontiguousarray(frame, little)
+    out = np.full((*frame.shape[:-2], cs, cs), fill, little)
+    out[..., :h, :w] = frame
+    return out
