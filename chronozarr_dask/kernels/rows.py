@@ -23,10 +23,10 @@ Flat = tuple[npt.NDArray[Any], tuple[int, ...]]
 
 
 def has_rows(a: npt.NDArray[Any]) -> bool:
-    """Whether the last axis is dense in memory and the others go forward in whole elements, in native byte order."""
-    size = a.itemsize
-    dense = a.strides[-1] == size or a.shape[-1] <= 1
-    return bool(dense and a.dtype.isnative and all(s >= 0 and s % size == 0 for s in a.strides[:-1]))
+    """Whether the last axis is dense in memory and the others go forward in whole, aligned, native elements."""
+    dense = a.strides[-1] == a.itemsize or a.shape[-1] <= 1
+    forward = all(s >= 0 and s % a.itemsize == 0 for s in a.strides[:-1])
+    return bool(dense and forward and a.dtype.isnative and a.flags.aligned)
 
 
 def flat_rows(a: npt.NDArray[Any]) -> Flat:
