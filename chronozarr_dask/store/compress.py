@@ -60,10 +60,9 @@ def decompress(blob: bytes, codec: Codec, dtype: np.dtype[Any], shape: tuple[int
         if codec.name == "gzip":
             data = _gunzip(blob, out.nbytes)
         else:
-            data = out.reshape(-1).view(np.uint8)
             decoder = numcodecs.Zstd() if codec.name == "zstd" else numcodecs.Blosc()
             _check_frame(blob, codec, out.nbytes)
-            decoder.decode(blob, out=data)
+            decoder.decode(blob, out=out.reshape(-1).view(np.uint8))
             return out
     except (RuntimeError, ValueError, TypeError, zlib.error, EOFError) as error:
         raise StoreError(f"{where}: its {len(blob)} bytes do not decode as {codec.name}: {error}") from error
@@ -73,10 +72,14 @@ def decompress(blob: bytes, codec: Codec, dtype: np.dtype[Any], shape: tuple[int
 
 
 def _gunzip(blob: bytes, nbytes: int) -> bytes:
-    decoder = zlib.decompressobj(_GZIP_WINDOW)
-    data = decoder.decompress(blob, nbytes + 1)
-    if not decoder.eof:
-        raise ValueError("the stream is cut, or longer than the chunk")
+    """Decompress all members of a gzip stream (RFC 1952, 2.2), as far as `nbytes` bytes."""
+    data = b""
+    while blob:
+        decoder = zlib.decompressobj(_GZIP_WINDOW)
+        data += decoder.decompress(blob, nbytes + 1 - len(data))
+        if not decoder.eof or len(data) > nbytes:
+            raise ValueError("the stream is cut, or longer than the chunk")
+        blob = decoder.unused_data
     return data
 
 
@@ -92,9 +95,10 @@ def _check_frame(blob: bytes, codec: Codec, nbytes: int) -> None:
         if int.from_bytes(blob[12:16], "little") != len(blob):
             raise ValueError("the frame is cut, or longer than its header says")
     else:
-        announced = _zstd_content_size(blob)
-        if announced is None:  # a streaming encoder leaves the size out; the decoder then checks it at the end
+        size = _zstd_content_size(blob)
+        if size is None:  # a streaming encoder leaves it out; the decoder then checks it at the end
             return
+        announced = size
     if announced != nbytes:
         raise ValueError(f"the frame announces {announced} bytes, {nbytes} expected")
 

@@ -1,0 +1,114 @@
+"""Objects in a folder on disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from chronozarr_dask.store.failures import explained
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder on disk. `put` writes in place: what is torn by a crash has no receipt and is written again."""
+
+    root: str
+
+    @property
+    def url(self) -> str:
+        """The absolute path."""
+        return self.root
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self.root, key)
+
+    def get(self, key: str) -> bytes | None:
+        """The object's bytes, None where there is none."""
+        with explained(self.url, key):
+            try:
+                return Path(self._path(key)).read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def get_range(self, key: str, start: int, stop: int) -> bytes | None:
+        """Bytes `start` to `stop` (exclusive); fewer where the object ends."""
+        with explained(self.url, key):
+            try:
+                with open(self._path(key), "rb") as f:
+                    f.seek(start)
+                    return f.read(stop - start)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def get_tail(self, key: str, nbytes: int) -> bytes | None:
+        """The last `nbytes` bytes; all where the object is shorter."""
+        size = self.size(key)
+        return None if size is None else self.get_range(key, max(size - nbytes, 0), size)
+
+    def size(self, key: str) -> int | None:
+        """Length of the object, None where there is none."""
+        with explained(self.url, key):
+            try:
+                return os.stat(self._path(key)).st_size
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def put(self, key: str, data: bytes) -> None:
+        """Store an object, in place of any that is there."""
+        path = self._path(key)
+        with explained(self.url, key):
+            try:
+                f = open(path, "wb", buffering=0)  # noqa: SIM115
+            except FileNotFoundError:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                f = open(path, "wb", buffering=0)  # noqa: SIM115
+            with f:
+                view = memoryview(data)
+                while view:
+                    view = view[f.write(view) :]
+
+    def create(self, key: str, data: bytes) -> bool:
+        """Store a whole object only if there is none: a hard link to a finished file. False if there is one."""
+        path = self._path(key)
+        temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.part"
+        with explained(self.url, key):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            try:
+                Path(temporary).write_bytes(data)
+                os.link(temporary, path)
+            except FileExistsError:
+                return False
+            finally:
+                Path(temporary).unlink(missing_ok=True)
+        return True
+
+    def delete(self, key: str) -> None:
+        """Remove an object; nothing happens where there is none. Folders left empty go too."""
+        path = Path(self._path(key))
+        with explained(self.url, key):
+            path.unlink(missing_ok=True)
+            for parent in path.parents:
+                if parent == Path(self.root).parent:
+                    break
+                try:
+                    parent.rmdir()
+                except OSError as error:
+                    if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                        break
+                    if error.errno != errno.ENOENT:
+                        raise
+
+    def is_empty(self) -> bool:
+        """Whether nothing is there."""
+        with explained(self.url, ""):
+            try:
+                with os.scandir(self.root) as entries:
+                    return next(entries, None) is None
+            except FileNotFoundError:
+                return True
+
+    def child(self, name: str) -> Folder:
+        """The folder `name` below this one."""
+        return Folder(os.path.join(self.root, name))
