@@ -1,0 +1,1 @@
+"""Inputs of the encoder: files and cubes, checked and still lazy."""
