@@ -1,8 +1,8 @@
 """What only pixels can show: NaN and infinities in float32 input, mask values that are neither 0 nor 1.
 
 numpy alone: 4 MB of float32 took 0.14 ms, in numba 0.06 ms (November 2026), and to compress them takes a hundred times
-as long. Every check goes frame by frame (the last two axes), so that what numpy makes on the way stays in the processor's cache
-and no check needs memory of the size of its input.
+as long. Every check goes frame by frame (the last two axes), so that what numpy makes on the way stays in the
+processor's cache and no check needs memory of the size of its input.
 """
 
 from __future__ import annotations
