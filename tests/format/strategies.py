@@ -145,3 +145,16 @@ def roots(draw: st.DrawFn) -> tuple[Root, Layout, Georeference]:
         shard_bytes=draw(st.none() | st.dictionaries(st.sampled_from("012"), lengths, max_size=3)),
     )
     return root, layout, georef
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just(10**400),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=3), inside, max_size=3),
+    max_leaves=5,
+)
+
+
+def paths(node: Any) -> list[list[Any]]:
+    """Every place of a JSON document, as the keys that lead there."""
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return [p for key, value in items for p in ([key], *([key, *rest] for rest in paths(value)))]
