@@ -70,8 +70,9 @@ def test_unsharded_codecs_are_those_of_the_chunk() -> None:
 
 
 def test_index_location_is_read_from_the_codec() -> None:
-    for location in ("start", "end"):
-        codecs = Sharding((4, 8, 8), (1, 8, 8), location).to_json(chain(Codec(), "uint8"))  # type: ignore[arg-type]
+    locations: list[IndexLocation] = ["start", "end"]
+    for location in locations:
+        codecs = Sharding((4, 8, 8), (1, 8, 8), location).to_json(chain(Codec(), "uint8"))
         parsed, _ = parse_sharding(json.loads(json.dumps(codecs)), (4, 8, 8), "")
         assert parsed is not None
         assert parsed.location == location
