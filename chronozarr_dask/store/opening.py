@@ -103,14 +103,11 @@ def open_documents(objects: Objects, unfinished: Callable[[], str | None] = lamb
     if root.levels is None:
         wanted += root.level_paths
     documents = _fetch(objects, wanted, known)
-    arrays = {
-        path: check_data_document(documents[path], _where(objects, path))
-        for path in wanted
-        if path not in root.level_paths
-    }
-    levels = root.levels or tuple(
-        _level(documents[k], arrays[f"{k}/{root.variable}"], objects, k) for k in root.level_paths
-    )
+    paths = [p for p in wanted if p not in root.level_paths]
+    arrays = {p: check_data_document(documents[p], _where(objects, p)) for p in paths}
+    levels = root.levels
+    if levels is None:
+        levels = tuple(_level(documents[k], arrays[f"{k}/{root.variable}"], objects, k) for k in root.level_paths)
     _check(root, levels, arrays, objects)
     return Opened(root, document["attributes"], levels, arrays)
 
