@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import copy
 import json
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import chronozarr
 import numcodecs
 import numpy as np
+import pytest
+
+from chronozarr_dask.store.target import Objects
+from chronozarr_dask.store.validate import Problem, validate_objects
 
 CZ = "attributes.chronozarr"
+MULTISCALES = "attributes.multiscales"
 N_TIME, N_BAND, HEIGHT, WIDTH, CS = 7, 2, 37, 45, 16
 LEVELS = ("0", "1", "2")
 PROVENANCE = {"sources": ["sentinel-2-l2a"], "composite": "monthly median", "gap_fill": "none", "notes": "a test"}
@@ -113,10 +120,11 @@ class Memory:
     def set(self, path: str, name: str, value: Any, *, consolidated: bool = True) -> None:
         """Set the value at the dotted `name` of a document; a function is called on the value that is there."""
         document = self.document(path)
-        *parents, last = (int(n) if n.isdecimal() else n for n in name.split("."))
+        *parents, last = name.split(".")
         at = document
         for n in parents:
-            at = at[n]
+            at = at[_step(at, n)]
+        last = _step(at, last)
         at[last] = value(copy.deepcopy(at[last])) if callable(value) else value
         self.put_document(path, document, consolidated=consolidated)
 
@@ -124,7 +132,7 @@ class Memory:
         """Remove the field at the dotted `name` of a document."""
         parent, _, last = name.rpartition(".")
         if parent:
-            self.set(path, parent, lambda d: _without(d, int(last) if last.isdecimal() else last))
+            self.set(path, parent, lambda d: _without(d, last))
         else:
             self.put_document(path, _without(self.document(path), last))
 
@@ -173,8 +181,12 @@ class Memory:
                 yield key.removesuffix("zarr.json").rstrip("/"), place
 
 
-def _without(container: Any, key: Any) -> Any:
-    del container[key]
+def _step(container: Any, name: str) -> Any:
+    return int(name) if isinstance(container, list) else name
+
+
+def _without(container: Any, name: str) -> Any:
+    del container[_step(container, name)]
     return container
 
 
@@ -183,3 +195,89 @@ def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     for key, inner in items:
         yield (*at, key)
         yield from _places(inner, (*at, key))
+
+
+@cache
+def base(name: str) -> Memory:
+    """The store `name` as the text has it: the reference encoder's null `nodata` attributes are taken out."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Memory.load(encode(name, Path(folder) / name))
+    if name == "null":
+        for level in LEVELS:
+            store.drop(f"{level}/data", "attributes.nodata")
+    return store
+
+
+def problems(store: Memory) -> list[Problem]:
+    """What validation says of a store in memory."""
+    return validate_objects(cast(Objects, store))
+
+
+# ---- rows: one broken thing, one problem ---------------------------------------------------------------------------
+
+Edit = Callable[[Memory], Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Break `store` by `edit`: exactly one problem of `section`, with `path` in its path."""
+
+    what: str
+    store: str
+    edit: Edit
+    section: str
+    path: str
+    severity: str = "error"
+
+    def check(self) -> None:
+        """Fail unless the one problem is all there is."""
+        store = base(self.store).copy()
+        self.edit(store)
+        found = problems(store)
+        named = [(p.severity, p.section, self.path if self.path in p.path else p.path) for p in found]
+        assert named == [(self.severity, self.section, self.path)], "\n".join(map(str, found))
+
+
+def each(rows: list[Row]) -> pytest.MarkDecorator:
+    """A test over rows."""
+    return pytest.mark.parametrize("row", rows, ids=lambda r: r.what)
+
+
+def put(path: str, name: str, value: Any) -> Edit:
+    return lambda s: s.set(path, name, value)
+
+
+def drop(path: str, name: str) -> Edit:
+    return lambda s: s.drop(path, name)
+
+
+def root(name: str, value: Any) -> Edit:
+    return put("", f"{CZ}.{name}", value)
+
+
+def everywhere(name: str, value: Any, array: str = "data") -> Edit:
+    return lambda s: s.every(name, value, array)
+
+
+def values(path: str, edit: Callable[[np.ndarray], Any]) -> Edit:
+    return lambda s: s.values(path, edit)
+
+
+def remove(key: str) -> Edit:
+    return lambda s: s.remove(key)
+
+
+def write(key: str, blob: bytes) -> Edit:
+    return lambda s: s.objects.__setitem__(key, blob)
+
+
+def at(i: int, value: Any) -> Callable[[np.ndarray], np.ndarray]:
+    def edit(a: np.ndarray) -> np.ndarray:
+        a[i] = value
+        return a
+
+    return edit
+
+
+def together(*edits: Edit) -> Edit:
+    return lambda s: [edit(s) for edit in edits]

@@ -1,0 +1,244 @@
+"""Sections 2, 5, 6, 7.1 and 8: which arrays there are, and each next to the rest of the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chronozarr_dask.format.dtypes import PROFILES
+from chronozarr_dask.format.layout import VOLATILITY
+from chronozarr_dask.store.validate.documents import Documents, check_node
+from chronozarr_dask.store.validate.facts import (
+    COORDINATE_ROLES,
+    DATA,
+    PLANE_ROLES,
+    STRING,
+    VOLATILITY_ROLE,
+    Facts,
+    read_array,
+)
+from chronozarr_dask.store.validate.model import DATA_NAME, Model, Nodes, chain_of, group_attributes
+from chronozarr_dask.store.validate.problem import Findings
+from chronozarr_dask.store.validate.root import BLOCK, RootFacts
+from chronozarr_dask.store.validate.values import is_number, same_json, vote
+
+MAX_LEVELS = 64
+"""More levels than any raster has; what a malformed document may ask to be looked for."""
+
+
+def read_nodes(root: RootFacts, documents: Documents, out: Findings) -> Nodes:
+    """Every group and array that the root promises, what is missing reported."""
+    n_said = [min(len(v), MAX_LEVELS) if v else None for v in (root.datasets, root.mirror)]
+    n = max((s for s in n_said if s), default=1)
+    names = dict.fromkeys([root.variable or DATA_NAME, DATA_NAME])
+    parts = [*names, *COORDINATE_ROLES, *PLANE_ROLES]
+    documents.read([str(n), VOLATILITY, *(str(k) for k in range(n)), *(f"{k}/{p}" for k in range(n) for p in parts)])
+    variable = _variable(root, documents, n, out)
+    there = [k for k in range(n) if not (documents.absent(str(k)) and documents.absent(f"{k}/{variable}"))]
+    n_levels = vote([*n_said, there[-1] + 1 if there else None]) or 1
+    if n_levels == n and not documents.absent(str(n)):
+        out.error("3.4", f"{n}/zarr.json", "a level group follows the last one listed; list it, or remove it", n, n + 1)
+    nodes = Nodes(n_levels, variable)
+    for k in range(n_levels):
+        _read_level(nodes, k, root, documents, out)
+    if VOLATILITY in documents.found:
+        nodes.volatility = read_array(VOLATILITY, VOLATILITY_ROLE, documents.found[VOLATILITY], out)
+    elif VOLATILITY not in documents.broken:
+        out.error("5", f"{VOLATILITY}/zarr.json", "every store has a volatility array", "an array", None)
+    _check_planes(root, nodes, documents, out)
+    return nodes
+
+
+def _variable(root: RootFacts, documents: Documents, n: int, out: Findings) -> str:
+    """The name under which data arrays are there."""
+    name = root.variable or DATA_NAME
+    there = {v: not all(documents.absent(f"{k}/{v}") for k in range(n)) for v in (name, DATA_NAME)}
+    if there[DATA_NAME] and not there[name]:
+        out.error("3.2", f"{BLOCK}.variable", f"no level has the array {name!r}", DATA_NAME, name)
+        return DATA_NAME
+    return name
+
+
+def _read_level(nodes: Nodes, k: int, root: RootFacts, documents: Documents, out: Findings) -> None:
+    paths = {DATA_NAME: f"{k}/{nodes.variable}", **{n: f"{k}/{n}" for n in (*COORDINATE_ROLES, *PLANE_ROLES)}}
+    group = f"{k}/zarr.json"
+    if all(documents.absent(p) for p in (str(k), *paths.values())):
+        out.error("6", group, "this level is missing: levels are consecutive from 0", "a group", None)
+        return
+    if str(k) in documents.found:
+        check_node(documents.found[str(k)], group, "group", out)
+        nodes.groups[k] = group_attributes(documents.found[str(k)])
+    elif str(k) not in documents.broken:
+        out.error("2", group, "the level has no group document", "a group", None)
+    for name, role in {DATA_NAME: DATA, **COORDINATE_ROLES, **PLANE_ROLES}.items():
+        path = paths[name]
+        if path in documents.found:
+            nodes.arrays[k, name] = read_array(path, role, documents.found[path], out)
+        elif path not in documents.broken and name not in PLANE_ROLES:
+            out.error(role.section, f"{path}/zarr.json", "the level lacks this array", "an array", None)
+
+
+def _check_planes(root: RootFacts, nodes: Nodes, documents: Documents, out: Findings) -> None:
+    """2.4, 2.5: at every level or at none, named in the root exactly when there."""
+    levels = range(nodes.n_levels)
+    for name, role in PLANE_ROLES.items():
+        there = [k for k in levels if not documents.absent(f"{k}/{name}")]
+        where = f"{BLOCK}.{name}_variable"
+        named = f"{name}_variable" in root.block
+        if not there and named:
+            out.error(role.section, where, f"no level has the array {name!r}; leave the field out", None, name)
+        elif len(there) == nodes.n_levels and not named:
+            out.error(role.section, where, f"the levels have the array {name!r}; name it here", name, None)
+        elif 0 < len(there) < nodes.n_levels:
+            stray = not named and len(there) * 2 <= nodes.n_levels
+            message = f"the level {'has' if stray else 'lacks'} a {name}: it is at every level or at none"
+            for k in there if stray else [k for k in levels if k not in there]:
+                out.error(role.section, f"{k}/{name}/zarr.json", message, not stray, stray)
+
+
+def check_arrays(root: RootFacts, nodes: Nodes, model: Model, out: Findings) -> None:
+    """Every array against the model."""
+    _check_dtype(nodes, model, out)
+    _check_nodata(root, nodes, model, out)
+    if model.cs is not None and model.cs % 2:
+        out.error("2.1", f"0/{nodes.variable}/zarr.json: chunk_shape", "cs is even", model.cs + 1, model.cs)
+    for (level, name), facts in sorted(nodes.arrays.items()):
+        if facts.role.is_chunked:
+            _check_chunked(facts, level, model, out)
+        else:
+            _check_coordinate(facts, name, level, model, out)
+    if nodes.volatility is not None:
+        _check_volatility(nodes.volatility, model, out)
+
+
+def _check_dtype(nodes: Nodes, model: Model, out: Findings) -> None:
+    """2.3: a supported dtype; 2.1: the same at every level."""
+    supported = " or ".join(PROFILES)
+    if model.dtype is not None and model.dtype not in PROFILES:
+        where = f"0/{nodes.variable}/zarr.json: data_type"
+        out.error("2.3", where, "the format has four dtypes", supported, model.dtype)
+    for _, facts in nodes.data():
+        if facts.dtype not in (None, model.dtype):
+            known = facts.dtype in PROFILES
+            message = "the dtype is the same at every level" if known else f"the format has {supported}"
+            out.error("2.1" if known else "2.3", f"{facts.key}: data_type", message, model.dtype, facts.dtype)
+
+
+def _check_nodata(root: RootFacts, nodes: Nodes, model: Model, out: Findings) -> None:
+    """2.3: nodata, fill_value and the attribute; planes have fill 0 (2.4, 2.5)."""
+    for _, facts in nodes.chunked():
+        fill = facts.document.get("fill_value")
+        if facts.role is not DATA and not same_json(fill, 0):
+            out.error(facts.role.section, f"{facts.key}: fill_value", "a plane has fill 0", 0, fill)
+    if model.nodata is None:
+        return
+    (nodata,) = model.nodata
+    where = f"{BLOCK}.nodata"
+    if root.nodata is not None and root.nodata != model.nodata:
+        out.error("2.3", where, "the data arrays have another value", nodata, root.nodata[0])
+    if nodata is not None and not _holds(model.dtype, nodata):
+        out.error("2.3", where, f"{model.dtype} cannot hold it", model.dtype, nodata)
+    for _, facts in nodes.data():
+        fill = facts.document.get("fill_value")
+        expected = 0 if nodata is None else nodata
+        if not _equal(fill, expected, model.dtype):
+            out.error("2.3", f"{facts.key}: fill_value", "it is nodata, or 0 when nodata is null", expected, fill)
+        found = facts.attributes.get("nodata")
+        at = f"{facts.key}: attributes.nodata"
+        if nodata is None and "nodata" in facts.attributes:
+            if found is None:
+                out.warn("2.3", at, "it is null: leave the attribute out when nodata is null", "absent", None)
+            else:
+                out.error("2.3", at, "nodata is null, so the attribute is absent", "absent", found)
+        elif nodata is not None and not _equal(found, nodata, model.dtype):
+            out.error("2.3", at, "it is the store's nodata", nodata, found)
+
+
+def _holds(dtype: str | None, value: int | float) -> bool:
+    if dtype not in PROFILES:
+        return True
+    if dtype == "float32":
+        return abs(value) <= float(np.finfo(np.float32).max)
+    info = np.iinfo(str(dtype))
+    return bool(info.min <= value <= info.max and value == int(value))
+
+
+def _equal(found: Any, expected: int | float, dtype: str | None) -> bool:
+    """Equal as values of the dtype: 0.1 may be written as the double or as the float32."""
+    if not is_number(found):
+        return False
+    if dtype == "float32" and _holds(dtype, found) and _holds(dtype, expected):
+        return bool(np.float32(found) == np.float32(expected))
+    return bool(found == expected)
+
+
+def _check_chunked(facts: Facts, level: int, model: Model, out: Findings) -> None:
+    """Data and planes: shape, chunk, shard, compressor."""
+    is_data = facts.role is DATA
+    section = facts.role.section
+    middle = (model.n_band,) if is_data else ()
+    expected = (model.n_time, *middle, *(model.level_size(level) or (None, None)))
+    if facts.shape is not None and _differ(facts.shape, expected):
+        halves = is_data and level > 0 and not _differ(facts.shape[:2], expected[:2])
+        message = (
+            "each level is half of the one below, rounded up" if halves else "it differs from the rest of the store"
+        )
+        out.error("6" if halves else section, f"{facts.key}: shape", message, expected, facts.shape)
+    cut = facts.chunking
+    if cut is not None:
+        inner = (1, *middle, model.cs, model.cs)
+        if _differ(cut.inner, inner):
+            message = "a chunk is one timestep of one cell with all bands, the same at every level"
+            out.error(section, f"{facts.key}: chunk_shape", message, inner, cut.inner)
+        elif cut.sharded and cut.outer[1:] != cut.inner[1:]:
+            message = "a shard is one cell over shard_time timesteps"
+            out.error("7.1", f"{facts.key}: chunk_grid", message, (model.shard_time, *inner[1:]), cut.outer)
+        elif model.shard_time is not None and (cut.outer[0] if cut.sharded else 0) != model.shard_time:
+            message = "shard_time is the same for data and planes at every level (0: unsharded)"
+            found = cut.outer[0] if cut.sharded else 0
+            out.error("7.1" if is_data else section, f"{facts.key}: chunk_grid", message, model.shard_time, found)
+    if facts.codec is None:
+        return
+    if model.chain is not None and chain_of(facts) != model.chain:
+        message = "data, mask and coverage have the same codecs at every level"
+        out.error("8", f"{facts.key}: codecs", message, model.chain, chain_of(facts))
+    dtype = model.dtype if is_data else "uint8"
+    if facts.codec.name == "blosc" and dtype in PROFILES:
+        size = np.dtype(dtype).itemsize
+        if facts.typesize != size:
+            out.error("8", f"{facts.key}: codecs.typesize", "it is the dtype's size in bytes", size, facts.typesize)
+
+
+def _differ(found: tuple[int, ...], expected: tuple[int | None, ...]) -> bool:
+    return any(e is not None and f != e for f, e in zip(found, expected, strict=True))
+
+
+def _check_coordinate(facts: Facts, name: str, level: int, model: Model, out: Findings) -> None:
+    """2.2: length; SHOULD be a single chunk."""
+    height, width = model.level_size(level) or (None, None)
+    expected = {"time": model.n_time, "band": model.n_band, "y": height, "x": width}[name]
+    if facts.shape is not None and _differ(facts.shape, (expected,)):
+        out.error("2.2", f"{facts.key}: shape", "it has one value per element of the axis", expected, facts.shape[0])
+    elif facts.shape is not None and facts.chunking is not None and facts.chunking.outer[0] < facts.shape[0]:
+        message = "a coordinate should be a single chunk"
+        out.warn("2.2", f"{facts.key}: chunk_shape", message, facts.shape[0], facts.chunking.outer[0])
+    _check_typesize(facts, out)
+
+
+def _check_volatility(facts: Facts, model: Model, out: Findings) -> None:
+    """5: one value per cell of level 0, a single chunk."""
+    grid = model.grid(0)
+    if facts.shape is not None and grid is not None and facts.shape != grid:
+        out.error("5", f"{facts.key}: shape", "it has one value per cell of level 0", grid, facts.shape)
+    elif facts.shape is not None and facts.chunking is not None and facts.chunking.outer != facts.shape:
+        out.error("5", f"{facts.key}: chunk_shape", "volatility is a single chunk", facts.shape, facts.chunking.outer)
+    _check_typesize(facts, out)
+
+
+def _check_typesize(facts: Facts, out: Findings) -> None:
+    if facts.codec is None or facts.codec.name != "blosc" or facts.dtype in (None, STRING):
+        return
+    size = np.dtype(facts.dtype).itemsize
+    if facts.typesize != size:
+        out.error("8", f"{facts.key}: codecs.typesize", "it is the dtype's size in bytes", size, facts.typesize)

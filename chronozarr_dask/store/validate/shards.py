@@ -1,0 +1,184 @@
+"""Section 7: every shard's length and index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from chronozarr_dask.errors import StoreError
+from chronozarr_dask.format.layout import ceil_div, object_key
+from chronozarr_dask.format.sharding import DEFAULT_SHARD_BYTES_LIMIT, index_bytes, parse_index, shard_of
+from chronozarr_dask.store.compress import crc32c
+from chronozarr_dask.store.target import Objects
+from chronozarr_dask.store.validate.facts import DATA, Facts
+from chronozarr_dask.store.validate.model import Model, Nodes
+from chronozarr_dask.store.validate.problem import Findings, Problem
+from chronozarr_dask.store.validate.root import BLOCK, RootFacts
+
+WHERE = f"{BLOCK}.shard_bytes"
+MAX_SHARDS = DEFAULT_SHARD_BYTES_LIMIT
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One place of the shard grid of an array.
+
+    Attributes
+    ----------
+    facts : Facts
+    level, t, row, col : int
+    listed : int or None
+        Length by `shard_bytes`; None where it lists none.
+    must_list : bool
+        Whether `shard_bytes` is there and covers the array.
+    """
+
+    facts: Facts
+    level: int
+    t: int
+    row: int
+    col: int
+    listed: int | None
+    must_list: bool
+
+    @property
+    def name(self) -> str:
+        """As `shard_bytes` names it."""
+        return f"{self.t}/{self.row}/{self.col}"
+
+    @property
+    def key(self) -> str:
+        """Of the object."""
+        has_band = self.facts.role is DATA
+        name = self.facts.path.split("/", 1)[1]
+        return object_key(self.level, name, self.t, self.row, self.col, has_band=has_band)
+
+
+def check_shards(objects: Objects, root: RootFacts, nodes: Nodes, model: Model, pool: Executor, out: Findings) -> None:
+    """7.1 to 7.3."""
+    listed = root.block.get("shard_bytes")
+    if not model.shard_time:
+        if listed is not None and model.shard_time == 0:
+            out.error("7.3", WHERE, "the store is unsharded; leave it out", None, listed)
+        return
+    if listed is not None and not isinstance(listed, Mapping):
+        out.error("7.3", WHERE, "map level to shard to length, or leave it out", "an object", listed)
+        listed = None
+    entries = None if listed is None else _read_listed(listed, nodes, model, out)
+    shards = _shards(nodes, model, entries)
+    problems: list[Problem] = []
+    for found in pool.map(lambda s: _check_shard(objects, s, model), islice(shards, MAX_SHARDS)):
+        problems += found
+    for kind in dict.fromkeys((p.section, p.path.split("[", 1)[0].split("/c/", 1)[0]) for p in problems):
+        same = [p for p in problems if (p.section, p.path.split("[", 1)[0].split("/c/", 1)[0]) == kind]
+        out.extend_bounded(same, kind[1])
+    if next(shards, None) is not None:
+        message = f"the store has more than {MAX_SHARDS} shards: the first {MAX_SHARDS} were checked, the rest were not"
+        out.warn("7.2", "zarr.json", message, None, None)
+
+
+def _read_listed(listed: Mapping[str, Any], nodes: Nodes, model: Model, out: Findings) -> dict[int, Mapping[str, Any]]:
+    """Level to its entries; what names no shard of the grid is reported."""
+    levels = {str(k): k for k in range(model.n_levels)}
+    for name in listed.keys() - levels.keys():
+        out.error("7.3", f"{WHERE}[{name}]", "it names no level", sorted(levels), name)
+    entries: dict[int, Mapping[str, Any]] = {}
+    for name, k in levels.items():
+        value = listed.get(name, {})
+        if not isinstance(value, Mapping):
+            out.error("7.3", f"{WHERE}[{name}]", "map shards to lengths", "an object", value)
+            continue
+        entries[k] = value
+        grid = _shard_grid(model, k)
+        if grid is None:
+            continue
+        rows = {f"{t}/{r}/{c}" for t in range(grid[0]) for r in range(grid[1]) for c in range(grid[2])} \
+            if grid[0] * grid[1] * grid[2] <= MAX_SHARDS else value.keys()  # fmt: skip
+        message = "it names no shard of the grid"
+        wrong = [
+            Problem("error", "7.3", f"{WHERE}[{name}][{key}]", message, None, key) for key in value if key not in rows
+        ]
+        out.extend_bounded(wrong, f"{WHERE}[{name}]")
+    return entries
+
+
+def _shard_grid(model: Model, level: int) -> tuple[int, int, int] | None:
+    grid = model.grid(level)
+    if grid is None or model.n_time is None or not model.shard_time:
+        return None
+    return ceil_div(model.n_time, model.shard_time), *grid
+
+
+def _shards(nodes: Nodes, model: Model, entries: dict[int, Mapping[str, Any]] | None) -> Iterator[Shard]:
+    """Every place of every shard grid that can be looked at, data first."""
+    arrays = sorted(nodes.chunked(), key=lambda item: item[1].role is not DATA)
+    for level, facts in arrays:
+        grid, cut = _shard_grid(model, level), facts.chunking
+        if grid is None or cut is None or cut.location is None or cut.outer[0] != model.shard_time:
+            continue
+        level_entries = entries.get(level) if entries is not None and facts.role is DATA else None
+        for t in range(grid[0]):
+            for row in range(grid[1]):
+                for col in range(grid[2]):
+                    listed = None if level_entries is None else level_entries.get(f"{t}/{row}/{col}")
+                    yield Shard(facts, level, t, row, col, listed, level_entries is not None)
+
+
+def _check_shard(objects: Objects, shard: Shard, model: Model) -> list[Problem]:
+    """What is wrong with one shard: its index, or else its length in `shard_bytes`."""
+    size = objects.size(shard.key)
+    where = f"{WHERE}[{shard.level}][{shard.name}]"
+    if size is None:
+        if shard.listed is None:
+            return []
+        return [
+            Problem("error", "7.3", where, "there is no such object; list exactly those that exist", None, shard.listed)
+        ]
+    problem = _check_index(objects, shard, size, model)
+    if problem is not None:
+        return [problem]
+    if shard.must_list and (type(shard.listed) is not int or shard.listed != size):
+        return [Problem("error", "7.3", where, f"the object {shard.key} has another length", size, shard.listed)]
+    return []
+
+
+def _check_index(objects: Objects, shard: Shard, size: int, model: Model) -> Problem | None:
+    """7.2: length and crc32c of the index; entries within the object, apart from each other, empty beyond n_time."""
+    cut = shard.facts.chunking
+    assert cut is not None
+    assert model.n_time is not None
+    shard_time = cut.outer[0]
+    n = index_bytes(shard_time)
+
+    def problem(message: str, expected: Any = None, found: Any = None) -> Problem:
+        return Problem("error", "7.2", shard.key, message, expected, found)
+
+    if size < n:
+        return problem("the object is shorter than its index; write the shard again", n, size)
+    start = size - n if cut.location == "end" else 0
+    try:
+        entries = parse_index(
+            objects.get_range(shard.key, start, start + n) or b"", shard_time, crc32c, shard.key, size
+        )
+    except StoreError as error:
+        return problem(str(error))
+    low, high = (0, start) if cut.location == "end" else (n, size)
+    ends = low
+    for offset, nbytes in sorted(e for e in entries if e is not None):
+        if nbytes == 0 or offset < ends or offset + nbytes > high:
+            message = (
+                f"the chunk at bytes {offset} to {offset + nbytes} is empty, or reaches into another chunk or the index"
+            )
+            return problem(message, [low, high], [offset, nbytes])
+        ends = offset + nbytes
+    for i, entry in enumerate(entries):
+        t = shard.t * shard_time + i
+        assert shard_of(t, shard_time) == (shard.t, i)
+        if t >= model.n_time and entry is not None:
+            return problem(
+                f"entry {i} is of timestep {t}, which the store does not have; it must be empty", None, entry
+            )
+    return None

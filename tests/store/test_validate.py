@@ -1,0 +1,248 @@
+"""What validation is as a function: conforming stores, old stores, other targets, many problems, JSON."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numcodecs
+import numpy as np
+import pytest
+
+from chronozarr_dask.errors import StoreError
+from chronozarr_dask.format.codecs import Codec
+from chronozarr_dask.store.validate import Problem, shards, validate
+from chronozarr_dask.store.validate.coordinates import inflate, texts
+from chronozarr_dask.store.validate.problem import REPEATS, Findings
+from chronozarr_dask.store.validate.values import vote
+from tests.store import (
+    test_validate_arrays,
+    test_validate_documents,
+    test_validate_levels,
+    test_validate_shards,
+)
+from tests.store.validate_cases import CZ, LEVELS, STORES, Memory, base, encode, problems
+
+# ---- stores that conform -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", STORES)
+def test_a_store_of_the_reference_encoder_conforms(name: str) -> None:
+    assert problems(base(name)) == []
+
+
+@pytest.mark.oracle
+def test_the_reference_encoder_writes_a_null_nodata_attribute_which_is_a_warning_per_level(tmp_path: Path) -> None:
+    found = validate(encode("null", tmp_path / "store"))
+    assert [(p.severity, p.section, p.path) for p in found] == [
+        ("warning", "2.3", f"{k}/data/zarr.json: attributes.nodata") for k in LEVELS
+    ]
+
+
+def _old(store: Memory) -> None:
+    store.set("", f"{CZ}.spec_version", "0.1.0")
+    store.set("", f"{CZ}.bands", ["B04", "B08"])
+    for name in ("levels", "band_names", "nodata", "volatility_path", "variable"):
+        store.drop("", f"{CZ}.{name}")
+
+
+def _tiles(store: Memory) -> None:
+    for k in LEVELS:
+        store.set("", f"attributes.multiscales.0.datasets.{k}", lambda d: d | {"pixels_per_tile": 16})
+
+
+def _index_first(store: Memory) -> None:
+    """Move the only shard index that is looked at to the start: every offset grows by its length."""
+    store.drop("", f"{CZ}.shard_bytes")
+    for k in LEVELS:
+        for array in ("data", "mask", "coverage"):
+            store.set(f"{k}/{array}", "codecs.0.configuration.index_location", "start")
+    n = 16 * 3 + 4
+    for key in [k for k in store.objects if "/c/" in k and k.split("/")[1] in ("data", "mask", "coverage")]:
+        blob = store.objects[key]
+        entries = np.frombuffer(blob[-n:-4], "<u8").copy()
+        entries[::2][entries[::2] != 2**64 - 1] += n
+        body = entries.tobytes()
+        checksum = numcodecs.CRC32C().encode(np.frombuffer(body, "u1"))
+        store.objects[key] = body + bytes(checksum[-4:]) + blob[:-n]
+
+
+def _indices(store: Memory) -> None:
+    """A band coordinate of indices."""
+    for k in LEVELS:
+        document = store.document(f"{k}/x") | {"shape": [2], "data_type": "int32", "fill_value": 0}
+        document |= {"dimension_names": ["band"], "attributes": {"_ARRAY_DIMENSIONS": ["band"]}}
+        document["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": [2]}}
+        store.put_document(f"{k}/band", document)
+        store.objects[f"{k}/band/c/0"] = numcodecs.Zstd().encode(np.arange(2, dtype="<i4"))
+
+
+def _renamed(store: Memory) -> None:
+    store.set("", f"{CZ}.variable", "reflectance")
+    for k in LEVELS:
+        store.move(f"{k}/data", f"{k}/reflectance")
+
+
+def _appended(store: Memory) -> None:
+    """References that an append has kept: 2 still refers to 0, where 3 is nearer."""
+    store.set("", f"{CZ}.temporal.delta_reference.2", 0)
+
+
+def _gzip(store: Memory) -> None:
+    for k in LEVELS:
+        store.set(f"{k}/data", "codecs.1", {"name": "gzip", "configuration": {"level": 6}})
+
+
+def _missing_volatility_chunk(store: Memory) -> None:
+    store.remove("volatility/c")
+
+
+def _no_shard(store: Memory) -> None:
+    """A shard of fill only is not stored, and not listed."""
+    del store.objects["0/data/c/1/0/2/0"]
+    store.drop("", f"{CZ}.shard_bytes.0.1/2/0")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("star", _old),
+        ("none", _tiles),
+        ("full", _index_first),
+        ("none", _indices),
+        ("none", _renamed),
+        ("star", _appended),
+        ("none", _gzip),
+        ("none", _missing_volatility_chunk),
+        ("full", _no_shard),
+    ],
+    ids=lambda v: getattr(v, "__name__", v),
+)
+def test_what_the_text_allows_is_no_problem(name: str, edit: Callable[[Memory], Any]) -> None:
+    store = base(name).copy()
+    edit(store)
+    assert list(map(str, problems(store))) == []
+
+
+@pytest.mark.oracle
+def test_web_mercator_is_a_warning() -> None:
+    store = base("none").copy()
+    mercator = "EPSG:3857"
+    store.set("", f"{CZ}.crs", mercator)
+    for k in LEVELS:
+        store.set("", f"attributes.multiscales.0.datasets.{k}.crs", mercator)
+        store.set(k, "attributes.crs", mercator)
+        for name in ("crs", "proj:code", "_CRS"):
+            store.drop(f"{k}/data", f"attributes.{name}")
+    assert [(p.severity, p.section, p.path) for p in problems(store)] == [
+        ("warning", "3.2", "zarr.json: chronozarr.crs")
+    ]
+
+
+# ---- other targets -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.oracle
+def test_a_store_in_a_bucket() -> None:
+    fs = fsspec.filesystem("memory")
+    for key, blob in base("full").objects.items():
+        fs.pipe_file(f"/bucket/store/{key}", blob)
+    assert validate("memory://bucket/store") == []
+    fs.rm_file("/bucket/store/0/data/c/1/0/2/0")
+    assert [p.section for p in validate("memory://bucket/store")] == ["7.3"]
+
+
+def test_an_empty_folder_and_no_folder_have_no_root(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nothing"):
+        assert [(p.section, p.path) for p in validate(folder)] == [("2", "zarr.json")]
+
+
+# ---- many problems -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.oracle
+def test_problems_of_one_kind_are_counted_after_the_first() -> None:
+    store = base("full").copy()
+    keys = [k for k in store.objects if k.startswith("0/data/c/")]
+    for key in keys:
+        store.objects[key] = b"torn"
+    found = problems(store)
+    assert len(found) == REPEATS + 1
+    assert found[-1].message.startswith(f"{len(keys) - REPEATS} more of the same kind")
+
+
+@pytest.mark.oracle
+def test_shards_beyond_the_limit_are_not_looked_at_and_a_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "MAX_SHARDS", 5)
+    store = base("full").copy()
+    store.objects["0/data/c/1/0/0/0"] = b"torn, and the tenth"
+    assert [(p.severity, p.section) for p in problems(store)] == [("warning", "7.2")]
+
+
+# ---- parts ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_problem_is_one_line_and_json() -> None:
+    problem = Problem(
+        "error", "3.7", "zarr.json: chronozarr.levels[0].grid", "it is wrong", (1, 2), [np.int64(1), float("inf")]
+    )
+    assert str(problem) == (
+        "error 3.7 zarr.json: chronozarr.levels[0].grid: it is wrong (expected [1, 2], found [1, 'inf'])"
+    )
+    assert json.loads(json.dumps(problem.to_json(), allow_nan=False)) == {
+        "severity": "error",
+        "section": "3.7",
+        "path": "zarr.json: chronozarr.levels[0].grid",
+        "message": "it is wrong",
+        "expected": [1, 2],
+        "found": [1, "inf"],
+    }
+    long = Problem("warning", "2", "zarr.json", "x", "y" * 1000, "a\nb")
+    assert len(str(long)) < 200
+    assert "\n" not in str(long)
+
+
+def test_the_majority_wins_and_the_first_of_equals() -> None:
+    assert vote([None, 3, 4, 4]) == 4
+    assert vote([3, 4]) == 3
+    assert vote([None]) is None
+
+
+def test_a_few_problems_are_not_counted() -> None:
+    out = Findings()
+    out.extend_bounded([Problem("error", "2", str(i), "x") for i in range(REPEATS)], "x")
+    assert [p.path for p in out.problems] == [str(i) for i in range(REPEATS)]
+
+
+@pytest.mark.parametrize("names", [["B04"], ["B04", "été", ""], ["x" * 300]])
+@pytest.mark.parametrize(
+    ("codec", "encoder"),
+    [
+        (Codec(), numcodecs.Zstd()),
+        (Codec("gzip"), numcodecs.GZip()),
+        (Codec("blosc"), numcodecs.Blosc()),
+    ],
+)
+def test_texts_are_read_as_numcodecs_writes_them(names: list[str], codec: Codec, encoder: Any) -> None:
+    blob = bytes(encoder.encode(numcodecs.VLenUTF8().encode(np.array(names, object))))
+    assert texts(inflate(blob, codec, "k"), len(names), "k") == names
+    for n in range(len(blob)):
+        with pytest.raises(StoreError):
+            texts(inflate(blob[:n], codec, "k"), len(names), "k")
+
+
+@pytest.mark.parametrize("data", [b"", b"\1\0\0", b"\2\0\0\0", b"\1\0\0\0\xff\xff\xff\xff", b"\1\0\0\0\1\0\0\0\xff"])
+def test_bytes_that_hold_no_text_are_an_error(data: bytes) -> None:
+    with pytest.raises(StoreError):
+        texts(data, 1, "k")
+
+
+def test_every_section_that_has_a_must_has_a_row() -> None:
+    modules = (test_validate_arrays, test_validate_documents, test_validate_levels, test_validate_shards)
+    rows = [r for m in modules for v in vars(m).values() if isinstance(v, list) for r in v]
+    sections = "2 2.1 2.2 2.3 2.4 2.5 3.1 3.2 3.3 3.4 3.5 3.6 3.7 3.8 4.1 4.2 4.3 5 6 7.1 7.2 7.3 8".split()
+    assert sorted({r.section for r in rows}) == sorted(sections)
+    assert len({r.what for r in rows}) == len(rows)
