@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-import numpy as np
 import xarray as xr
 
 from chronozarr_dask.errors import InputError
@@ -47,7 +46,7 @@ def axis_of_attributes(coordinate: xr.DataArray) -> Coordinate | None:
         return "y"
     if units in EAST:
         return "x"
-    if np.issubdtype(coordinate.dtype, np.datetime64) or " since " in units:
+    if coordinate.dtype.kind == "M" or " since " in units:
         return "time"
     return None
 
@@ -100,8 +99,7 @@ def _unknown_dimensions(array: xr.DataArray, what: str, unknown: list[Hashable],
     renamed = f"cube.rename({{{str(unknown[0])!r}: {(free or ['band'])[0]!r}}})"
     text = (
         f"{what} has dimensions {tuple(map(str, array.dims))}, of which {names} cannot be told to be time, band, y or "
-        f"x: "
-        f"rename them, for example {renamed}"
+        f"x: rename them, for example {renamed}"
     )
     single = [d for d in unknown if array.sizes[d] == 1]
     return f"{text}, or drop one of length 1 with cube.squeeze({str(single[0])!r})" if single else text
@@ -129,7 +127,8 @@ def require_axes(axes: Axes, array: xr.DataArray, what: str) -> None:
 def coordinate_along(array: xr.DataArray, axis: Coordinate, dim: Hashable) -> xr.DataArray | None:
     """The 1-d coordinate of an axis: the one named as its dimension, else the only other that CF tells to be it."""
     if dim in array.coords:
-        return array.coords[dim]
+        own: xr.DataArray = array.coords[dim]
+        return own
     others: list[xr.DataArray] = [c for c in array.coords.values() if c.dims == (dim,)]
     fitting: list[xr.DataArray] = [
         c for c in others if str(c.name).lower() in NAMES[axis] or axis_of_attributes(c) == axis

@@ -55,17 +55,29 @@ def parse_crs(crs: Any, where: str) -> pyproj.CRS:
 def epsg_of(crs: pyproj.CRS) -> int | None:
     """EPSG code of a CRS: the one whose definition PROJ finds equivalent (its confidence 70), or None.
 
-    WKT that writes its own code down is believed at confidence 25, the code found being the same: the two differ then
-    in the order of axes or in names, which many writers get wrong, and a raster does not depend on.
+    WKT that writes its own code down is believed when the projection, its numbers and the ellipsoid are those of the
+    code: what differs then is the order of axes or a name, which many writers get wrong and no raster depends on.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         code = crs.to_epsg(min_confidence=70)
-        if code is None:
-            own = crs.to_json_dict().get("id", {})
-            resembled = crs.to_epsg(min_confidence=25)
-            code = resembled if own == {"authority": "EPSG", "code": resembled} else None
-        return code
+        own = crs.to_json_dict().get("id", {})
+        if code is not None or own.get("authority") != "EPSG":
+            return code
+        try:
+            registered = pyproj.CRS.from_epsg(own["code"])
+        except CRSError:
+            return None
+    return int(own["code"]) if _numbers(crs) == _numbers(registered) else None
+
+
+def _numbers(crs: pyproj.CRS) -> tuple[Any, ...]:
+    """Projection with its parameters, ellipsoid and units of a CRS, to nine digits."""
+    operation, ellipsoid = crs.coordinate_operation, crs.ellipsoid
+    values = {p.name: f"{float(p.value) * p.unit_conversion_factor:.9g}" for p in operation.params} if operation else {}
+    shape = (ellipsoid.semi_major_metre, f"{ellipsoid.inverse_flattening:.9g}") if ellipsoid else None
+    units = {axis.unit_conversion_factor for axis in crs.axis_info}
+    return operation.method_name if operation else None, values, shape, units
 
 
 def require_epsg(crs: pyproj.CRS, where: str) -> int:
@@ -82,8 +94,7 @@ def require_epsg(crs: pyproj.CRS, where: str) -> int:
         )
         raise InputError(
             f"the CRS of {where} is {crs.name!r}, for which there is no EPSG code, and the format names a CRS by that "
-            f"code "
-            f"(section 3.2): {guess}; otherwise warp the raster first, for example to the area's UTM zone"
+            f"code (section 3.2): {guess}; otherwise warp the raster first, for example to the area's UTM zone"
         )
     return code
 
@@ -154,8 +165,7 @@ def find_crs(array: xr.DataArray, dataset: xr.Dataset, explicit: Any, geographic
             if crs.is_geographic != given.is_geographic:
                 raise InputError(
                     f"the argument crs is {given.name} and {where} is {crs.name!r}, of which only one is geographic: "
-                    f"pass "
-                    f"the CRS that the coordinates are in, or warp the raster first"
+                    f"pass the CRS that the coordinates are in, or warp the raster first"
                 )
         found = [("the argument crs", given), *(pair for pair in found if pair not in nameless)]
     if not found:
@@ -188,16 +198,13 @@ def crs_warnings(crs: pyproj.CRS) -> tuple[str, ...]:
     if code in _WEB_MERCATOR or (operation is not None and "Pseudo Mercator" in operation.method_name):
         return (
             f"EPSG:{code} ({crs.name}) is Web Mercator: its pixels do not cover equal areas, and their ground size is "
-            f"the "
-            f"nominal one at the equator only. Warp to a projected CRS of the area, such as its UTM zone (section "
+            f"the nominal one at the equator only. Warp to a projected CRS of the area, such as its UTM zone (section "
             f"3.2).",
         )
     if crs.is_geographic:
         return (
             f"EPSG:{code} ({crs.name}) is geographic: pixels in degrees are narrower the further they are from the "
-            f"equator, "
-            f"and the store's resolution is in degrees. Warp to a projected CRS of the area, such as its UTM zone, "
-            f"unless "
-            f"the product is global (section 3.2).",
+            f"equator, and the store's resolution is in degrees. Warp to a projected CRS of the area, such as its UTM "
+            f"zone, unless the product is global (section 3.2).",
         )
     return ()

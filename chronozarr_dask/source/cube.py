@@ -213,7 +213,6 @@ def _resolved_nodata(
         if value != declared[0][1]:
             raise InputError(
                 f"{declared[0][0]} declares nodata {declared[0][1]} and {what} declares {value}, and a store has one: "
-                f"pass "
-                f"nodata= with the right one after bringing the bands to it, or nodata=None and a mask"
+                f"pass nodata= with the right one after bringing the bands to it, or nodata=None and a mask"
             )
     return declared[0][1]

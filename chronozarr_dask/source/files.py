@@ -143,7 +143,10 @@ def _open_zarr(
             f"DataArray with time, y and x of it and pass that to encode()"
         )
     more = {"storage_options": options} if options else {}
-    dataset = _opened(where, store, engine="zarr", group=group, consolidated=None, **more)
+    # Consolidated metadata spares requests; zarr looks for it at the top of an archive only.
+    own = _json(documents.get("zarr.json", b"{}"), where)
+    consolidated = group is None and (".zmetadata" in documents or bool(own.get("consolidated_metadata")))
+    dataset = _opened(where, store, engine="zarr", group=group, consolidated=consolidated, **more)
     if not dataset.variables:
         raise InputError(f"{where} is a Zarr group without arrays: give the group below it that has them")
     return dataset
@@ -177,8 +180,7 @@ def _open_netcdf(where: str, file: Any, head: bytes) -> xr.Dataset:
     if not engines:
         raise InputError(
             f"{where} is a NetCDF file, for which no reader is installed: pip install 'chronozarr-dask[netcdf]', or "
-            f"netCDF4 "
-            f"for a local file of an older kind"
+            f"netCDF4 for a local file of an older kind"
         )
     return _opened(where, file, engine=engines[0])
 

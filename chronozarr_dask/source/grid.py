@@ -75,8 +75,7 @@ def find_transform(array: xr.DataArray, axes: Axes, dataset: xr.Dataset, what: s
         if t[1] or t[3]:
             raise InputError(
                 f"{where} of {what} is rotated or sheared (b = {t[1]}, d = {t[3]}): warp the raster onto a north-up "
-                f"grid "
-                f"first, for example with rioxarray's reproject (section 3.3)"
+                f"grid first, for example with rioxarray's reproject (section 3.3)"
             )
     centres = {axis: _coordinate(array, axes[axis], axis) for axis in YX}
     for _, t in declared:
@@ -148,9 +147,9 @@ def check_line(centres: Floats, axis: Literal["y", "x"], what: str) -> None:
         i = int(off.argmax())
         raise InputError(
             f"{axis} coordinates of {what} are not regular: number {i} is {centres[i]}, and {line[i]} is where the "
-            f"line "
-            f"through the first ({centres[0]}) and the last ({centres[-1]}) of {n} has it, more than {TOLERANCE} pixel "
-            f"away; resample the raster to a regular grid, for example with cube.interp or rioxarray's reproject"
+            f"line through the first ({centres[0]}) and the last ({centres[-1]}) of {n} has it, more than {TOLERANCE} "
+            f"pixel away; resample the raster to a regular grid, for example with cube.interp or rioxarray's "
+            f"reproject"
         )
     if axis == "y" and step > 0:
         raise InputError(
@@ -160,33 +159,31 @@ def check_line(centres: Floats, axis: Literal["y", "x"], what: str) -> None:
     if axis == "x" and step < 0:
         raise InputError(
             f"x of {what} decreases (from {centres[0]} to {centres[-1]}): column 0 must be the west edge (section "
-            f"2.2); "
-            f"sort it first, for example cube.sortby('x') with the name of your x"
+            f"2.2); sort it first, for example cube.sortby('x') with the name of your x"
         )
 
 
-def _short(value: float, tolerance: float) -> float:
-    """A decimal of at most nine digits when the twelve first digits of `value` are one, else `value` itself.
+def _short(value: float, digits: int) -> float:
+    """`value` rounded to `digits` digits when the last three of them are zeros then, else `value` itself.
 
     Coordinates are computed as ``origin + i * step`` and carry the noise of the last bits, which a step of
     10.000000000000002 would show in every level's transform. A step of 1/3 is not short, and stays.
     """
-    decimal = f"{value:.12g}"
-    digits = decimal.split("e")[0].replace(".", "").replace("-", "").strip("0")
-    short = float(decimal)
-    return short if len(digits) <= 9 and abs(short - value) <= tolerance else value
+    decimal = f"{value:.{digits}g}"
+    significant = decimal.split("e")[0].replace(".", "").replace("-", "").strip("0")
+    return float(decimal) if len(significant) <= digits - 3 else value
 
 
 def _step(centres: Floats) -> float | None:
-    if centres.size < 2:
-        return None
-    step = float((centres[-1] - centres[0]) / (centres.size - 1))
-    return _short(step, 1e-9 * abs(step))
+    """Mean distance of the centres; over thousands of them even summed coordinates keep eleven digits of it."""
+    return None if centres.size < 2 else _short(float((centres[-1] - centres[0]) / (centres.size - 1)), 11)
 
 
 def _origin(centres: Floats, step: float) -> float:
-    """Edge of the first pixel; shortened only by what is nothing against a pixel, and not against the origin."""
-    return _short(float(centres[0] - step / 2), 1e-6 * abs(step))
+    """Edge of the first pixel, shortened only by what is nothing against a pixel."""
+    edge = float(centres[0] - step / 2)
+    short = _short(edge, 12)
+    return short if abs(short - edge) <= 1e-6 * abs(step) else edge
 
 
 def _no_coordinate(array: xr.DataArray, dim: Hashable, axis: str, what: str, declared: list[str]) -> str:
@@ -194,8 +191,7 @@ def _no_coordinate(array: xr.DataArray, dim: Hashable, axis: str, what: str, dec
     if plane:
         return (
             f"{what} has 2-d coordinates ({', '.join(plane)}) in place of one along {str(dim)!r}: the grid is rotated "
-            f"or "
-            f"curvilinear; warp the raster onto a north-up grid first (section 3.3)"
+            f"or curvilinear; warp the raster onto a north-up grid first (section 3.3)"
         )
     transform = f"{declared[0]} does not agree with the other axis" if declared else "there is no transform"
     return (

@@ -113,8 +113,7 @@ def declared_nodata(array: xr.DataArray, n_band: int, what: str) -> Number | Non
         if number != found[0][1]:
             raise InputError(
                 f"{what} declares two nodata values, {found[0][1]} ({found[0][0]}) and {number} ({name}), and a store "
-                f"has "
-                f"one: pass nodata= with the right one, or nodata=None and a mask"
+                f"has one: pass nodata= with the right one, or nodata=None and a mask"
             )
     return found[0][1] if found else None
 

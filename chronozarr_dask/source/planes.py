@@ -104,6 +104,5 @@ def _check_coordinates(array: xr.DataArray, plane: str, axes: Axes, times: tuple
             j = int(off.argmax())
             raise InputError(
                 f"{axis} coordinate {j} of {plane} is {own_centres[j]} and that of the cube is {centres[j]}: bring "
-                f"{plane} "
-                f"onto the cube's grid, for example with reindex_like"
+                f"{plane} onto the cube's grid, for example with reindex_like"
             )

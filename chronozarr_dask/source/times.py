@@ -68,7 +68,9 @@ def decode_times(coordinate: xr.DataArray | None, n_time: int) -> tuple[int, ...
             f"cube.assign_coords(time=pandas.date_range('2024-01-01', periods={n_time}, freq='MS'))"
         )
     kind = coordinate.dtype.kind
-    if kind == "M":
+    if getattr(coordinate.dtype, "tz", None) is not None:  # a pandas index with a time zone
+        ms = _of_datetime64(coordinate.to_index().tz_convert(None).to_numpy())
+    elif kind == "M":
         ms = _of_datetime64(np.asarray(coordinate.values))
     elif kind in "iuf":
         ms = _of_numbers(coordinate)
@@ -109,8 +111,7 @@ def _of_numbers(coordinate: xr.DataArray) -> list[int]:
     if not isinstance(units, str) or " since " not in units:
         raise InputError(
             f"the time coordinate {str(coordinate.name)!r} holds plain numbers ({coordinate.values[0]}, ...) and no "
-            f"unit: "
-            f"give it datetime64 values, or attrs['units'] like 'days since 1970-01-01'"
+            f"unit: give it datetime64 values, or attrs['units'] like 'days since 1970-01-01'"
         )
     _check_calendar(calendar)
     origin, step = _parse_units(units, calendar)
@@ -193,14 +194,12 @@ def _of_object(value: Any, i: int) -> int:
         if value.calendar != "proleptic_gregorian" and fields[:3] < (1582, 10, 15):
             raise InputError(
                 f"timestep {i} is {value} in the calendar {value.calendar!r}, which is Julian before 1582-10-15: "
-                f"convert "
-                f"it first with cube.convert_calendar('proleptic_gregorian')"
+                f"convert it first with cube.convert_calendar('proleptic_gregorian')"
             )
         return _of_fields(datetime(*fields), i)
     raise InputError(
         f"timestep {i} is {value!r}, of type {type(value).__name__}: times must be datetime64, ISO-8601 text, or "
-        f"numbers "
-        f"with units like 'days since 1970-01-01'"
+        f"numbers with units like 'days since 1970-01-01'"
     )
 
 

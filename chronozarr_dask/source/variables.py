@@ -31,8 +31,7 @@ def pick_arrays(cube: xr.DataArray | xr.Dataset, variable: str | None, left_out:
         if variable is not None and variable != cube.name:
             raise InputError(
                 f"variable is {variable!r}, and the input is one array, named {cube.name!r}: leave variable out, or "
-                f"give "
-                f"the Dataset"
+                f"give the Dataset"
             )
         return [cube]
     if not isinstance(cube, xr.Dataset):
@@ -73,10 +72,8 @@ def _check_one_kind(rasters: list[xr.DataArray]) -> None:
                 shown = [", ".join(sorted(v)) if isinstance(v, set) else str(v) for v in (a, b)]
                 raise InputError(
                     f"variables {str(first.name)!r} and {str(other.name)!r} differ in {what} ({shown[0]} and "
-                    f"{shown[1]}), "
-                    f"and the bands of a store share it: name one with variable=, or give only those that belong "
-                    f"together, "
-                    f"cube[[...]]"
+                    f"{shown[1]}), and the bands of a store share it: name one with variable=, or give only those "
+                    f"that belong together, cube[[...]]"
                 )
     if len(rasters) > 1 and "band" in find_axes(first, f"variable {str(first.name)!r}"):
         raise InputError(
