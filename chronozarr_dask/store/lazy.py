@@ -43,6 +43,8 @@ class StoredArray(BackendArray):
         self.dtype: np.dtype[Any] = source.cells(level, name).chunks.dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        if not isinstance(key, indexing.VectorizedIndexer):  # the adapter fails on an empty slice that steps back
+            return self._outer(key.tuple)
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
 
     def _outer(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:

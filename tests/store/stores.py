@@ -156,7 +156,13 @@ def root_document(arrays: Mapping[str, Mapping[str, Any]], temporal: Mapping[str
         grid = [-(-n // cs) for n in document["shape"][-2:]]
         shape = list(document["shape"])
         levels.append(
-            {"path": str(k), "resolution": group["resolution"], "transform": group["transform"], "shape": shape, "grid": grid}
+            {
+                "path": str(k),
+                "resolution": group["resolution"],
+                "transform": group["transform"],
+                "shape": shape,
+                "grid": grid,
+            }
         )
     chronozarr: dict[str, Any] = {
         "spec_version": "0.2.0",

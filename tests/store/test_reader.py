@@ -30,7 +30,9 @@ def px(*values: float, dtype: str = "<u2") -> np.ndarray:
     return np.array(values, dtype).reshape(1, 2, 2)
 
 
-def one_cell(chunks: dict[int, np.ndarray], n: int, temporal: Any = None, dtype: str = "uint16", **document: Any) -> Memory:
+def one_cell(
+    chunks: dict[int, np.ndarray], n: int, temporal: Any = None, dtype: str = "uint16", **document: Any
+) -> Memory:
     """A store of one cell of 2 x 2 pixels and `n` timesteps."""
     arrays = {"0/data": array_document((n, 1, 2, 2), dtype, 2, **document)}
     objects = {f"0/data/c/{t}/0/0/0": compressed(chunk) for t, chunk in chunks.items()}
@@ -218,7 +220,15 @@ def test_planes_are_never_residuals():
 
 @pytest.mark.parametrize(
     "t",
-    [1, -1, np.int64(1), "2024-02-01", "2024-02-01T00:00:00Z", "2024-02-01T01:00:00+01:00", np.datetime64("2024-02-01", "ns")],
+    [
+        1,
+        -1,
+        np.int64(1),
+        "2024-02-01",
+        "2024-02-01T00:00:00Z",
+        "2024-02-01T01:00:00+01:00",
+        np.datetime64("2024-02-01", "ns"),
+    ],
 )
 def test_ways_to_name_a_timestep(t: Any):
     objects, data = numbered()
@@ -261,7 +271,9 @@ def test_a_level_that_does_not_exist_names_the_levels(level: Any):
 
 def two_levels() -> Memory:
     arrays = {f"{k}/data": array_document((1, 1, n, n), "uint16", 2) for k, n in enumerate((3, 2))}
-    return simple(arrays, {"0/data/c/0/0/0/0": compressed(px(1, 2, 3, 4)), "1/data/c/0/0/0/0": compressed(px(5, 6, 7, 8))})
+    return simple(
+        arrays, {"0/data/c/0/0/0/0": compressed(px(1, 2, 3, 4)), "1/data/c/0/0/0/0": compressed(px(5, 6, 7, 8))}
+    )
 
 
 def test_levels_have_their_own_pixels():

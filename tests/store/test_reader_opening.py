@@ -248,7 +248,28 @@ def places(node: Any, path: str = "") -> list[str]:
 
 
 JUNK = st.sampled_from(
-    [None, True, -1, 0, 1, 3, 2.5, 10**15, -1e300, "", "x", "0", [], {}, [0], [[]], {"a": 1}, [-1, "x"], {"name": {}}, ["a"] * 4]
+    [
+        None,
+        True,
+        -1,
+        0,
+        1,
+        3,
+        2.5,
+        10**15,
+        -1e300,
+        "",
+        "x",
+        "0",
+        [],
+        {},
+        [0],
+        [[]],
+        {"a": 1},
+        [-1, "x"],
+        {"name": {}},
+        ["a"] * 4,
+    ]
 )
 
 
@@ -263,7 +284,11 @@ def test_any_field_replaced_is_a_store_error_or_harmless(path: str, value: Any):
         assert len(repr(store)) > 0
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s)
+    )
+)
 def test_documents_are_parsed_as_json_does(value: Any):
     text = json.dumps(value)
     try:
