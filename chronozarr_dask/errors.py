@@ -17,6 +17,10 @@ class TargetError(ChronozarrError, OSError):
     """The target or the journal cannot be written, or holds something that the run did not write."""
 
 
+class TargetFullError(TargetError):
+    """There is no space left, or no permission: trying again does not help."""
+
+
 class ResumeError(ChronozarrError):
     """A journal belongs to another input, other options or another version of this package."""
 

@@ -1,0 +1,1 @@
+"""Wiring: regions as small Dask collections made with public calls. No arithmetic: every block function lives below."""

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from chronozarr_dask.errors import TargetError
+from chronozarr_dask.errors import TargetError, TargetFullError
 
 CLIENT_LIBRARIES = frozenset({"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"})
 """Their errors are no OSError: a wrong answer, no credentials, a host that cannot be reached."""
@@ -25,13 +25,13 @@ def explained(url: str, key: str) -> Iterator[None]:
     except (TargetError, FileNotFoundError, FileExistsError):
         raise
     except PermissionError as error:
-        raise TargetError(
+        raise TargetFullError(
             f"{where}: permission denied ({error}); check the rights of this user, or the credentials and policy of "
             f"the bucket"
         ) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise TargetError(
+            raise TargetFullError(
                 f"{where}: no space left; make room, then go on with resume: what is finished is kept"
             ) from error
         raise TargetError(f"{where}: {error}") from error

@@ -1,0 +1,43 @@
+"""Distributed batch encoder of raster time series to chronozarr v0.2 stores, on Dask.
+
+>>> import chronozarr_dask as czd
+>>> report = czd.encode(cube, "store", crs="EPSG:32631")        # doctest: +SKIP
+>>> store = czd.open_store("store")                             # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from chronozarr_dask._version import __version__
+
+if TYPE_CHECKING:
+    from chronozarr_dask.format.bands import Band
+    from chronozarr_dask.run.encode import encode
+    from chronozarr_dask.run.report import RunReport
+    from chronozarr_dask.store.reader import Store, open_store
+    from chronozarr_dask.store.validate import Problem, validate
+
+_WHERE = {
+    "Band": "chronozarr_dask.format.bands",
+    "Problem": "chronozarr_dask.store.validate",
+    "RunReport": "chronozarr_dask.run.report",
+    "Store": "chronozarr_dask.store.reader",
+    "encode": "chronozarr_dask.run.encode",
+    "open_store": "chronozarr_dask.store.reader",
+    "validate": "chronozarr_dask.store.validate",
+}
+
+__all__ = ["Band", "Problem", "RunReport", "Store", "__version__", "encode", "open_store", "validate"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that the package itself is quick to import."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

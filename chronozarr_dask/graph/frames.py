@@ -1,0 +1,131 @@
+"""Where the frames of a region come from, as lazy Dask arrays of one block: a cube, or what is staged of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import dask
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from chronozarr_dask.format.layout import COVERAGE, MASK, Window
+from chronozarr_dask.plan.plan import runs
+from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.source.cube import Cube
+from chronozarr_dask.source.view import is_chunked, is_in_memory
+from chronozarr_dask.store.staging import StagedPart, StagingMap, read_parts
+
+DATA = "data"
+
+Hold = Callable[[npt.NDArray[Any]], Any]
+"""Puts pixels that are in memory where the region's tasks run: itself in one process, a scatter on a cluster."""
+
+
+class FrameSource(Protocol):
+    """Frames of level 0."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, hold: Hold) -> da.Array: ...
+
+
+@dataclass(frozen=True)
+class CubeFrames:
+    """Frames of a cube. Blocks of a Dask array are joined; anything else is read by window, each pixel once."""
+
+    cube: Cube
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the cube has: "data" and its planes."""
+        planes = ((MASK, self.cube.mask), (COVERAGE, self.cube.coverage))
+        return (DATA, *(name for name, array in planes if array is not None))
+
+    def arrays(self, name: str) -> tuple[xr.DataArray, ...]:
+        """The arrays behind a name: several for "data" when its bands are."""
+        if name == DATA:
+            return self.cube.parts
+        plane = self.cube.mask if name == MASK else self.cube.coverage
+        assert plane is not None
+        return (plane,)
+
+    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, hold: Hold) -> da.Array:
+        """(times, band, y, x) of "data", or (times, 1, y, x) of a plane, as one block; `times` is sorted."""
+        y, x = window.slices
+        bands = []
+        for i, array in enumerate(self.arrays(name)):
+            label = f"read-{name}-{i}-{region.name}-{window.y0}-{window.x0}"
+            spans = [array.isel(time=slice(start, stop), y=y, x=x) for start, stop in runs(times)]
+            joined = _concatenate([_block(s, f"{label}-{s_}", hold) for s_, s in enumerate(spans)], axis=0)
+            bands.append(joined if name == DATA else joined[:, None])
+        return _concatenate(bands, axis=1).rechunk(-1)
+
+
+def _concatenate(arrays: list[da.Array], axis: int) -> da.Array:
+    return arrays[0] if len(arrays) == 1 else da.concatenate(arrays, axis=axis)
+
+
+def _block(part: xr.DataArray, label: str, hold: Hold) -> da.Array:
+    """A part of the source as a Dask array: its own blocks, or one block that reads the window."""
+    if is_chunked(part):
+        return part.data
+    pixels = hold(part.values) if is_in_memory(part) else part.variable
+    values = dask.delayed(_values, pure=False)(pixels, dask_key_name=label)
+    return da.from_delayed(values, part.shape, part.dtype, name=f"{label}-block")
+
+
+def _values(part: Any) -> npt.NDArray[Any]:
+    return np.asarray(part)
+
+
+@dataclass(frozen=True)
+class StagedFrames:
+    """Frames of what is staged in the journal; the cube serves the rest.
+
+    Attributes
+    ----------
+    cube : CubeFrames
+    maps : mapping of name to StagingMap
+        What is staged of "data" and of the planes.
+    regions : set of Region or None
+        Regions that are staged; None for all.
+    n_band : int
+    dtype : dtype
+        Of the data; a plane is uint8.
+    """
+
+    cube: CubeFrames
+    maps: Mapping[str, StagingMap]
+    regions: frozenset[Region] | None
+    n_band: int
+    dtype: np.dtype[Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the source has."""
+        return self.cube.names
+
+    def is_staged(self, name: str, region: Region) -> bool:
+        """Whether these frames come from the journal."""
+        return name in self.maps and (self.regions is None or region in self.regions)
+
+    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, hold: Hold) -> da.Array:
+        """As `CubeFrames.frames`."""
+        if not self.is_staged(name, region):
+            return self.cube.frames(name, region, times, window, hold)
+        return self.from_parts(name, region, self.maps[name].pieces(name, region), times, window)
+
+    def from_parts(
+        self, name: str, region: Region, parts: Iterable[StagedPart], times: tuple[int, ...], window: Window
+    ) -> da.Array:
+        """Frames of `times` in `window` out of staged pieces, as one block."""
+        n_band, dtype = (self.n_band, self.dtype) if name == DATA else (1, np.dtype(np.uint8))
+        label = f"unstage-{name}-{region.name}-{window.y0}-{window.x0}"
+        values = dask.delayed(read_parts, pure=False)(
+            list(parts), times, window, n_band, dtype.str, dask_key_name=label
+        )
+        return da.from_delayed(values, (len(times), n_band, *window.shape), dtype, name=f"{label}-block")

@@ -1,0 +1,253 @@
+"""One region as one small Dask collection, level by level::
+
+    frames -> level 0 -> block mean -> level 1 -> ...        map_blocks from level to level
+                 |                        |
+          star-delta, compress,    star-delta, compress,     map_blocks per level and array; returns lengths and
+              store                    store                 checksums, never arrays
+                 └────────────┬───────────┘
+                           receipt
+
+Each array is one block, so a level depends on the one below alone. Names are derived from the region: nothing is hashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+from dask.delayed import Delayed
+
+from chronozarr_dask.format.layout import COVERAGE, MASK, ceil_div
+from chronozarr_dask.format.temporal import Encoding
+from chronozarr_dask.graph.frames import DATA, FrameSource, Hold
+from chronozarr_dask.kernels.block_mean import block_mean, coverage_mean, mask_max
+from chronozarr_dask.kernels.distinct import distinct_values
+from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.store.journal import Journal, Receipt
+from chronozarr_dask.store.pixels import Level0
+from chronozarr_dask.store.stored import StoredLevel
+from chronozarr_dask.store.target import Objects
+from chronozarr_dask.store.writer import ArrayWriter, Stored, cell_changes
+
+Levels = dict[str, da.Array]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the regions of a run have in common.
+
+    Attributes
+    ----------
+    target : Objects
+    journal : Journal
+    spec : StoreSpec
+    plan : Plan
+    encoding : "none" or "star-delta"
+    source : FrameSource
+    nan_to_mask, fill_masked : bool
+    """
+
+    target: Objects
+    journal: Journal
+    spec: StoreSpec
+    plan: Plan
+    encoding: Encoding
+    source: FrameSource
+    nan_to_mask: bool = False
+    fill_masked: bool = False
+
+
+def region_receipt(job: Job, region: Region, hold: Hold) -> Delayed:
+    """The region as a lazy collection; computing it stores its objects and its receipt, and gives (objects, bytes)."""
+    p = job.plan.passes[region.pass_index]
+    present = job.plan.present(region, job.encoding)
+    levels = _base_level(job, region, present, hold)
+    statistics = _statistics(job, region, present, levels[DATA]) if region.pass_index == 0 else None
+    arrays = {(a.level, a.name): a for a in job.plan.arrays(region)}
+    stored = []
+    for level in range(p.base, p.base + p.depth + 1):
+        if level > p.base:
+            levels = _next(job, region, level, levels)
+        if level not in p.levels:
+            continue
+        for name in _names(job):
+            writer = _writer(job, region, present, arrays[level, job.spec.layout.variable if name == DATA else name])
+            stored.append(_store(writer, levels[name], f"store-{name}-{level}-{region.name}"))
+    finish = dask.delayed(_finish, pure=False)
+    return finish(job.journal, region, stored, statistics, dask_key_name=f"receipt-{region.name}")
+
+
+def _names(job: Job) -> tuple[str, ...]:
+    return (DATA, *job.spec.planes)
+
+
+def _map(function: Callable[..., Any], *arrays: da.Array, shape: tuple[int, ...], dtype: Any, name: str) -> da.Array:
+    """`map_blocks` over arrays of one block; `meta` is given, since Dask must not call the function to learn of it."""
+    chunks = tuple((n,) for n in shape)
+    return da.map_blocks(
+        function, *arrays, chunks=chunks, dtype=dtype, name=name, meta=np.empty((0,) * len(shape), dtype)
+    )
+
+
+def _base_level(job: Job, region: Region, present: tuple[int, ...], hold: Hold) -> Levels:
+    """The arrays that the region starts from: level 0 of the source, or a level that is stored."""
+    p = job.plan.passes[region.pass_index]
+    window = p.pixels(region, job.spec.layout)
+    if region.pass_index:
+        stored = StoredLevel(job.target, job.spec, job.encoding, p.base)
+        return {name: _read_stored(job, stored, name, region, present) for name in _names(job)}
+    slabs, slab = job.plan.slabs, region.slab
+    level0 = Level0(
+        journal=job.journal,
+        region=region,
+        next_region=replace(region, slab=slab + 1) if slab + 1 < slabs.n else None,
+        reads=slabs.reads(slab),
+        handed=slabs.handed(slab),
+        carry=slabs.carry(slab),
+        times=job.spec.times,
+        window=window,
+        band_names=tuple(b.name for b in job.spec.bands),
+        fill=job.spec.fill,
+        nan_to_mask=job.nan_to_mask,
+        fill_masked=job.fill_masked,
+    )
+    frames = {name: job.source.frames(name, region, level0.reads, window, hold) for name in job.source.names}
+    out: Levels = {}
+    for name in _names(job):
+        make: Callable[..., Any] = {DATA: level0.data, MASK: level0.mask, COVERAGE: level0.coverage}[name]
+        given = [frames[DATA]] if name == MASK and job.nan_to_mask else [frames[name]]
+        if name == DATA and job.fill_masked and not job.nan_to_mask:
+            given.append(frames[MASK])
+        n_band, dtype = _kind(job, name)
+        shape = (len(present), n_band, *window.shape)
+        out[name] = _map(make, *given, shape=shape, dtype=dtype, name=f"level0-{name}-{region.name}")
+    return out
+
+
+def _kind(job: Job, name: str) -> tuple[int, np.dtype[Any]]:
+    """(bands, dtype) of the frames of "data" or of a plane."""
+    return (job.spec.layout.n_band, np.dtype(job.spec.dtype)) if name == DATA else (1, np.dtype(np.uint8))
+
+
+def _read_stored(job: Job, stored: StoredLevel, name: str, region: Region, present: tuple[int, ...]) -> da.Array:
+    window = job.plan.passes[region.pass_index].pixels(region, job.spec.layout)
+    n_band, dtype = _kind(job, name)
+    array = job.spec.layout.variable if name == DATA else name
+    label = f"read-stored-{name}-{region.name}"
+    values = dask.delayed(stored.read, pure=False)(array, present, window, dask_key_name=label)
+    return da.from_delayed(values, (len(present), n_band, *window.shape), dtype, name=f"{label}-block")
+
+
+def _next(job: Job, region: Region, level: int, below: Levels) -> Levels:
+    """The next level of every array (6, 2.4, 2.5)."""
+
+    def half(a: da.Array) -> tuple[int, ...]:
+        return (*a.shape[:2], ceil_div(a.shape[2], 2), ceil_div(a.shape[3], 2))
+
+    out: Levels = {}
+    for name, array in below.items():
+        label = f"mean-{name}-{level}-{region.name}"
+        if name == DATA:
+            mean = _Mean(job.spec.nodata)
+            given = (array, below[MASK]) if MASK in below else (array,)
+            out[name] = _map(mean, *given, shape=half(array), dtype=array.dtype, name=label)
+        else:
+            reduce = mask_max if name == MASK else coverage_mean
+            out[name] = _map(_OnPlane(reduce), array, shape=half(array), dtype=array.dtype, name=label)
+    return out
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """`block_mean` of a block, with its mask where there is one."""
+
+    nodata: float | int | None
+
+    def __call__(self, data: npt.NDArray[Any], mask: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[Any]:
+        return block_mean(data, None if mask is None else mask[:, 0], self.nodata)
+
+
+@dataclass(frozen=True)
+class _OnPlane:
+    """A reduction of (time, y, x) on a block of (time, 1, y, x)."""
+
+    reduce: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.uint8]]
+
+    def __call__(self, plane: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        return self.reduce(plane[:, 0])[:, None]
+
+
+def _writer(job: Job, region: Region, present: tuple[int, ...], objects: Any) -> ArrayWriter:
+    delta = job.encoding == "star-delta" and objects.has_band
+    return ArrayWriter(
+        target=job.target,
+        objects=objects,
+        own=job.plan.passes[region.pass_index].times(region),
+        present=present,
+        references=tuple(job.plan.references(job.encoding)[t] for t in present) if delta else None,
+        chunk_size=job.spec.layout.chunk_size,
+        fill=job.spec.fill if objects.has_band else 0,
+        codec=job.spec.codec,
+        shard_time=job.spec.layout.shard_time,
+    )
+
+
+def _store(writer: ArrayWriter, array: da.Array, label: str) -> Delayed:
+    stored = _map(_Boxed(writer.store), array, shape=(1, 1, 1, 1), dtype=object, name=label)
+    return stored.to_delayed(optimize_graph=False).item()
+
+
+@dataclass(frozen=True)
+class _Boxed:
+    """What a block function returns as an array of one object, since a Dask array holds arrays alone."""
+
+    function: Callable[[npt.NDArray[Any]], Any]
+
+    def __call__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        out = np.empty((1, 1, 1, 1), object)
+        out[0, 0, 0, 0] = self.function(block)
+        return out
+
+
+@dataclass(frozen=True)
+class _Statistics:
+    """Of level 0: volatility sums of the cells over the region's own non-anchor timesteps, and values of the bands."""
+
+    pairs: tuple[tuple[int, int], ...]
+    chunk_size: int
+    nodata: float | int | None
+
+    def __call__(self, frames: npt.NDArray[Any]) -> Any:
+        changes = cell_changes(frames, np.array(self.pairs, np.intp).reshape(-1, 2), self.chunk_size)
+        values = [None] * frames.shape[1] if frames.dtype.kind == "f" else distinct_values(frames, self.nodata)
+        return changes, values
+
+
+def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.Array) -> Delayed:
+    at = {t: i for i, t in enumerate(present)}
+    refs = job.plan.references(job.encoding)
+    pairs = tuple((at[t], at[refs[t]]) for t in job.plan.slabs.own(region.slab) if refs[t] != t)
+    sums = _map(
+        _Boxed(_Statistics(pairs, job.spec.layout.chunk_size, job.spec.nodata)),
+        level0,
+        shape=(1, 1, 1, 1),
+        dtype=object,
+        name=f"statistics-{region.name}",
+    )
+    return sums.to_delayed(optimize_graph=False).item()
+
+
+def _finish(journal: Journal, region: Region, stored: list[Any], statistics: Any) -> tuple[int, int]:
+    """Write the receipt: every object of the region is acknowledged by now."""
+    arrays: tuple[Stored, ...] = tuple(s.item() for s in stored)
+    changes, values = ((), ()) if statistics is None else statistics.item()
+    receipt = Receipt(region.name, arrays, changes, values)
+    journal.put_receipt(region, receipt)
+    return receipt.n_objects, receipt.n_bytes

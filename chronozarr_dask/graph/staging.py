@@ -1,0 +1,138 @@
+"""Staging and sampling as Dask collections: each source block computed once and kept until its regions are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, product
+from typing import Any
+
+import dask
+import numpy as np
+import numpy.typing as npt
+from dask.delayed import Delayed
+
+from chronozarr_dask.format.codecs import Codec
+from chronozarr_dask.format.dtypes import Number
+from chronozarr_dask.format.layout import MASK, Window
+from chronozarr_dask.graph.frames import DATA, CubeFrames, Hold, StagedFrames
+from chronozarr_dask.kernels.checks import fill_where
+from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.source.blocks import blocks_of
+from chronozarr_dask.source.view import is_in_memory
+from chronozarr_dask.store.staging import StagingMap, write_block
+from chronozarr_dask.store.target import Objects
+from chronozarr_dask.store.writer import sizes_both_ways
+
+
+@dataclass(frozen=True, order=True)
+class StagedBlock:
+    """One block to stage: "data" or a plane, and its index along time, y and x."""
+
+    name: str
+    index: tuple[int, int, int]
+
+    @property
+    def key(self) -> str:
+        """Name in the journal."""
+        return f"{self.name}-{'-'.join(map(str, self.index))}"
+
+
+def staged_whole(cube: CubeFrames, plan: Plan, journal: Objects, spec: StoreSpec) -> StagedFrames:
+    """A source that is staged as a whole, cut along its own blocks."""
+    layout = plan.layout
+    maps = {}
+    for name in cube.names:
+        blocks = blocks_of(cube.arrays(name))
+        ends = (layout.n_time, layout.height, layout.width)
+        cuts = [b or (0, n) for b, n in zip((blocks.time, blocks.y, blocks.x), ends, strict=True)]
+        maps[name] = StagingMap(journal, plan, *cuts)
+    return StagedFrames(cube, maps, None, layout.n_band, np.dtype(spec.dtype))
+
+
+def staged_sample(cube: CubeFrames, plan: Plan, journal: Objects, spec: StoreSpec) -> StagedFrames:
+    """A source of which the regions with sampled cells are staged, cut along the cells. What is in memory is not."""
+    layout, cs = plan.layout, plan.layout.chunk_size
+    time = (0, layout.n_time)
+    y, x = ((*range(0, n, cs), n) for n in (layout.height, layout.width))
+    lazy = [n for n in cube.names if not all(is_in_memory(a) for a in cube.arrays(n))]
+    maps = {name: StagingMap(journal, plan, time, y, x) for name in lazy}
+    return StagedFrames(cube, maps, frozenset(plan.sampled_regions()), layout.n_band, np.dtype(spec.dtype))
+
+
+def blocks_to_stage(staged: StagedFrames) -> Iterator[StagedBlock]:
+    """All blocks of a source that is staged as a whole."""
+    for name, m in staged.maps.items():
+        for index in product(*(range(len(cuts) - 1) for cuts in (m.time_cuts, m.y_cuts, m.x_cuts))):
+            yield StagedBlock(name, index)  # type: ignore[arg-type]
+
+
+def stage_block(staged: StagedFrames, block: StagedBlock, hold: Hold) -> Delayed:
+    """Computes one block of the source and writes its pieces; gives the bytes written."""
+    m = staged.maps[block.name]
+    (t0, t1), (y0, y1), (x0, x1) = (
+        cuts[i : i + 2] for cuts, i in zip((m.time_cuts, m.y_cuts, m.x_cuts), block.index, strict=True)
+    )
+    label = Region(0, *block.index[1:], block.index[0])
+    frames = staged.cube.frames(block.name, label, tuple(range(t0, t1)), Window(y0, y1, x0, x1), hold)
+    parts = list(m.pieces_of_block(block.name, block.index))
+    write = dask.delayed(_write_block, pure=False)
+    return write(parts, frames, t0, y0, x0, dask_key_name=f"stage-{block.key}")
+
+
+def stage_region(staged: StagedFrames, region: Region, hold: Hold) -> Delayed:
+    """Computes what a sampled region reads and keeps it, cell by cell; gives the bytes written."""
+    plan = next(iter(staged.maps.values())).plan
+    window = plan.passes[0].pixels(region, plan.layout)
+    reads = plan.slabs.reads(region.slab)
+    written = []
+    for name, m in staged.maps.items():
+        frames = staged.cube.frames(name, region, reads, window, hold)
+        parts = list(m.pieces(name, region))
+        write = dask.delayed(_write_reads, pure=False)
+        written.append(write(parts, frames, reads, window, dask_key_name=f"keep-{name}-{region.name}"))
+    return dask.delayed(sum, pure=False)(written, dask_key_name=f"kept-{region.name}")
+
+
+def _write_block(parts: list[Any], frames: npt.NDArray[Any], t0: int, y0: int, x0: int) -> int:
+    return write_block(parts, frames, list(range(t0, t0 + len(frames))), y0, x0)
+
+
+def _write_reads(parts: list[Any], frames: npt.NDArray[Any], reads: tuple[int, ...], window: Window) -> int:
+    return write_block(parts, frames, list(reads), window.y0, window.x0)
+
+
+def measure_cell(
+    staged: StagedFrames, spec: StoreSpec, plan: Plan, cell: tuple[int, int], *, fill_masked: bool, hold: Hold
+) -> Delayed:
+    """Encodes one cell both ways (4.3); gives (star-delta bytes, plain bytes)."""
+    window = plan.layout.cell_window(0, *cell)
+    times = tuple(range(plan.layout.n_time))
+    regions = list(plan.passes[0].covering(Window(cell[0], cell[0] + 1, cell[1], cell[1] + 1), range(len(times)), 0))
+
+    def frames(name: str) -> Any:
+        if not staged.is_staged(name, regions[0]):
+            return staged.cube.frames(name, regions[0], times, window, hold)
+        parts = chain.from_iterable(staged.maps[name].pieces(name, region) for region in regions)
+        return staged.from_parts(name, regions[0], parts, times, window)
+
+    mask = frames(MASK) if fill_masked else None
+    measure = dask.delayed(_measure, pure=False)
+    args = (plan.references("star-delta"), plan.layout.chunk_size, spec.fill, spec.codec)
+    return measure(frames(DATA), mask, *args, dask_key_name=f"sample-{cell[0]}-{cell[1]}")
+
+
+def _measure(
+    cell: npt.NDArray[Any],
+    mask: npt.NDArray[np.uint8] | None,
+    references: tuple[int, ...],
+    chunk_size: int,
+    fill: Number,
+    codec: Codec,
+) -> tuple[int, int]:
+    cell = cell.astype(cell.dtype.newbyteorder("<"), copy=False)
+    if mask is not None:
+        cell = fill_where(cell, mask[:, 0], fill)
+    return sizes_both_ways(cell, references, chunk_size, fill, codec)

@@ -1,0 +1,232 @@
+"""The shape of regions: follows the source's blocks within the memory at hand, so that no block is computed twice.
+
+Tried in this order: all timesteps of a square of cells; slabs of time of a square of cells; the same on a source that is
+staged first. An opaque block (one of a Dask array) must lie in one region whole; a source that is read by window can
+be cut anywhere, and is cut along its own chunks where that fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from chronozarr_dask.errors import PlanError
+from chronozarr_dask.format.layout import Layout
+from chronozarr_dask.plan.cuts import cell_positions, longest, nearest_cuts, on_blocks, time_positions
+from chronozarr_dask.plan.memory import MIB, PixelBytes, does_not_fit, region_bytes
+from chronozarr_dask.plan.regions import Slabs
+
+WANTED_BYTES = 1024 * MIB
+"""Most bytes a region is given when nothing else bounds it: about 4 x 4 cells x 12 months of four uint16 bands."""
+REGIONS_PER_THREAD = 4
+EDGES = (16, 8, 4, 2)
+SLAB_EDGES = (4, 2)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Boundaries of the source's blocks in timesteps and pixels, both ends included; None: it can be cut anywhere.
+
+    Attributes
+    ----------
+    opaque : bool
+        Whether a block is computed whole, whatever part of it is asked for.
+    """
+
+    time: tuple[int, ...] | None = None
+    y: tuple[int, ...] | None = None
+    x: tuple[int, ...] | None = None
+    opaque: bool = False
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Memory and parallelism that the regions are cut for.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes for all regions in flight in one process.
+    process_threads : int
+        Threads of one process: as many regions are in flight there, fewer where memory forbids it.
+    threads : int
+        Threads of the whole cluster.
+    """
+
+    memory: int
+    process_threads: int
+    threads: int
+
+    def in_flight(self, region_bytes: int) -> int:
+        """Regions of that size in flight in one process."""
+        return max(1, min(self.process_threads, self.memory // max(region_bytes, 1)))
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user named: (rows, cols) of cells, timesteps; None: chosen here."""
+
+    edges: tuple[int, int] | None = None
+    time_slab: int | None = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Cuts of pass 0, in cells and timesteps, and whether the source is staged first."""
+
+    row_cuts: tuple[int, ...]
+    col_cuts: tuple[int, ...]
+    time_cuts: tuple[int, ...]
+    staged: bool = False
+
+    @property
+    def n_places(self) -> int:
+        """Number of regions in space."""
+        return (len(self.row_cuts) - 1) * (len(self.col_cuts) - 1)
+
+    @property
+    def edges(self) -> tuple[int, int]:
+        """Rows and columns of cells of the largest region."""
+        return longest(self.row_cuts), longest(self.col_cuts)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All that the choice depends on.
+
+    Attributes
+    ----------
+    layout : Layout
+    schedules : tuple of tuple of int
+        Anchor of every timestep, by the store's schedule, and by the nominal one where that may be needed too.
+    pixel : PixelBytes
+    blocks : Blocks
+    budget : Budget
+    wish : Wish
+    """
+
+    layout: Layout
+    schedules: tuple[tuple[int, ...], ...]
+    pixel: PixelBytes
+    blocks: Blocks
+    budget: Budget
+    wish: Wish = Wish()
+
+    def bytes_of(self, shape: Shape) -> int:
+        """Peak bytes of the largest region of a shape."""
+        slabs = Slabs(shape.time_cuts, self.schedules)
+        present = max(len(slabs.present(s)) for s in range(slabs.n))
+        assembled = shape.staged or self.blocks.opaque or any(slabs.handed(s) for s in range(slabs.n))
+        return region_bytes(self.layout, self.pixel, shape.edges, present, assembled=assembled)
+
+
+def choose_shape(problem: Problem) -> Shape:
+    """The shape of pass 0.
+
+    Raises
+    ------
+    PlanError
+        If the smallest region does not fit, naming both numbers and the options that settle it.
+    """
+    shape = _fitting(problem)
+    if shape is not None and not _chain_starves(problem, shape):
+        return shape
+    if problem.blocks.opaque:
+        staged = _fitting(replace(problem, blocks=Blocks()))
+        if staged is not None and (shape is None or staged.n_places > shape.n_places):
+            return replace(staged, staged=True)
+    elif shape is None:
+        shape = _fitting(replace(problem, blocks=Blocks()))
+    if shape is None:
+        smallest = next(_shapes(replace(problem, blocks=Blocks()), smallest_only=True))
+        what = f"a region of {smallest.edges[0]} x {smallest.edges[1]} cells x {longest(smallest.time_cuts)} timesteps"
+        raise does_not_fit(problem.bytes_of(smallest), problem.budget.memory, what)
+    return shape
+
+
+def _fitting(problem: Problem) -> Shape | None:
+    """The first shape that fits the wanted size, else the first that fits the memory, else None."""
+    grid, budget = problem.layout.grid(0), problem.budget
+    total = region_bytes(problem.layout, problem.pixel, grid, problem.layout.n_time, assembled=False)
+    share = budget.memory // budget.process_threads
+    wanted = min(WANTED_BYTES, total // (REGIONS_PER_THREAD * budget.threads), share)
+    for limit in sorted({wanted, share, budget.memory}):
+        for shape in _shapes(problem, limit=limit):
+            if problem.bytes_of(shape) <= limit and _holds_whole_blocks(problem, shape):
+                return shape
+    return None
+
+
+def _shapes(problem: Problem, *, limit: int = 0, smallest_only: bool = False) -> Iterator[Shape]:
+    """Candidates from the best to the worst: the whole time axis first, then slabs."""
+    layout, wish = problem.layout, problem.wish
+    whole = (0, layout.n_time)
+    squares = [wish.edges] if wish.edges else [(n, n) for n in EDGES]
+    slab_squares = [wish.edges] if wish.edges else [(n, n) for n in SLAB_EDGES]
+    if smallest_only:
+        squares = slab_squares = squares[-1:]
+    elif wish.time_slab is None:
+        for edges in squares:
+            if (space := _space(problem, edges)) is not None:
+                yield Shape(*space, whole)
+    for edges in slab_squares if wish.time_slab is None else squares:
+        if (space := _space(problem, edges)) is not None:
+            yield Shape(*space, _slabs(problem, space, limit))
+
+
+def _space(problem: Problem, edges: tuple[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Row and column cuts near `edges`; None where the user named the edges and the source's blocks forbid them."""
+    layout, out = problem.layout, []
+    for n_cells, size, edge, boundaries in zip(
+        layout.grid(0), (layout.height, layout.width), edges, (problem.blocks.y, problem.blocks.x), strict=True
+    ):
+        step = 2 if layout.n_levels > 1 and n_cells > 1 else 1
+        positions = cell_positions(n_cells, step)
+        if boundaries is not None:
+            positions = on_blocks(positions, boundaries, layout.chunk_size, size)
+        cuts = nearest_cuts(positions, edge)
+        if problem.wish.edges and longest(cuts) > edge:
+            return None
+        out.append(cuts)
+    return out[0], out[1]
+
+
+def _slabs(problem: Problem, space: tuple[tuple[int, ...], tuple[int, ...]], limit: int) -> tuple[int, ...]:
+    """Time cuts near the slab that was named, or near the longest that fits `limit`."""
+    positions = time_positions(problem.schedules[0], problem.layout.shard_time)
+    if problem.blocks.time is not None:
+        allowed = set(problem.blocks.time)
+        positions = tuple(t for t in positions if t in allowed)
+    target = problem.wish.time_slab
+    if target is None:
+        area = math.prod(map(longest, space)) * problem.layout.chunk_size**2
+        one = max(int(area * problem.pixel.total * 2.5), 1)
+        target = max(limit // one - 2, 1)
+    return nearest_cuts(positions, target)
+
+
+def _holds_whole_blocks(problem: Problem, shape: Shape) -> bool:
+    """Whether every block of an opaque source is read by one slab alone, anchors beyond a slab's end included."""
+    boundaries = problem.blocks.time
+    if boundaries is None or not problem.blocks.opaque:
+        return True
+    slabs = Slabs(shape.time_cuts, problem.schedules)
+    reader = {t: s for s in range(slabs.n) for t in slabs.reads(s)}
+    spans = zip(boundaries, boundaries[1:], strict=False)
+    return all(len({reader[t] for t in range(start, stop)}) == 1 for start, stop in spans)
+
+
+def _chain_starves(problem: Problem, shape: Shape) -> bool:
+    """Whether slabs that wait for each other leave threads without work: then staging is the better plan."""
+    chained = problem.layout.shard_time is not None and len(shape.time_cuts) > 2
+    return problem.blocks.opaque and chained and shape.n_places < problem.budget.threads and not problem.wish.time_slab
+
+
+def check_wish(wish: Wish, layout: Layout) -> None:
+    """Raise PlanError when a named shape cannot be cut at all."""
+    if wish.time_slab is not None and layout.shard_time is not None and wish.time_slab < min(layout.shard_time, layout.n_time):
+        raise PlanError(
+            f"time_slab is {wish.time_slab}, but a shard of {layout.shard_time} timesteps is stored whole: set time_slab "
+            f"to at least {layout.shard_time}, or shard_time lower"
+        )

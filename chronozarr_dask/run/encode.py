@@ -1,0 +1,185 @@
+"""One encode from beginning to end: plan, claim, select, run, commit. One direction, no way back; everything before the
+commit can be done again and gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from collections.abc import Mapping
+from inspect import Parameter, Signature
+from typing import Any
+
+import xarray as xr
+
+from chronozarr_dask._version import __version__
+from chronozarr_dask.errors import ChronozarrError, InputError, ResumeError, RunError, TargetError
+from chronozarr_dask.graph.frames import CubeFrames
+from chronozarr_dask.graph.staging import staged_whole
+from chronozarr_dask.options import EncodeOptions, make_options
+from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.plan.shape import Budget
+from chronozarr_dask.run.clock import Clock
+from chronozarr_dask.run.job import Encode, NoProgress, Progress
+from chronozarr_dask.run.prepare import differences, encoding_choice, identity, make_spec, plan_encode, read_cube
+from chronozarr_dask.run.report import RunReport
+from chronozarr_dask.run.space import check_space
+from chronozarr_dask.run.workers import Workers, make_workers
+from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, journal_url
+from chronozarr_dask.store.target import Objects, open_target, secret_options
+
+
+class ChronozarrWarning(UserWarning):
+    """Something that a person should know about an input or a store."""
+
+
+def encode(
+    cube: xr.DataArray | xr.Dataset,
+    target: str | os.PathLike[str],
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    client: Any = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> RunReport:
+    """Encode a cube of rasters as a chronozarr v0.2 store.
+
+    Parameters
+    ----------
+    cube : DataArray (time, band, y, x) or (time, y, x), or Dataset of such variables
+        uint8, uint16, int16 or float32; numpy, Dask or read lazily from a file. See `source.cube.as_cube`.
+    target : str or path
+        A folder, or any fsspec URL; nothing may be there.
+    storage_options : mapping, optional
+        For fsspec. No secrets with a `client`: they would travel in tasks.
+    client : distributed.Client, optional
+        Cluster to run on; threads of this process when left out.
+    resume : bool
+        Go on with an interrupted run of the same input and options.
+    progress : callable, optional
+        Called as progress(stage, done, total, nbytes).
+    **options
+        Fields of `options.EncodeOptions`.
+
+    Returns
+    -------
+    RunReport
+
+    Raises
+    ------
+    InputError, PlanError, TargetError
+        Before anything is written; or, for what only pixels can show, when a region meets it.
+    ResumeError
+        If there is nothing to resume, or the journal is of another input or of other options.
+    RunError
+        If regions failed three times: what was finished is kept, and there is no root document.
+    """
+    chosen = make_options(**options)
+    clock = Clock()
+    with clock.stage("plan"):
+        run = _prepare(cube, os.fspath(target), chosen, dict(storage_options or {}), client, resume)
+    try:
+        report = run.finish(clock, progress or NoProgress())
+    except KeyboardInterrupt:
+        run.workers.close(cancel=True)
+        raise RunError(
+            f"interrupted; what is finished is kept in {run.journal.url}: go on with resume (encode --resume)"
+        ) from None
+    except ChronozarrError:
+        run.workers.close(cancel=True)
+        raise
+    run.workers.close(cancel=False)
+    return report
+
+
+def _prepare(
+    source: xr.DataArray | xr.Dataset,
+    url: str,
+    options: EncodeOptions,
+    storage_options: dict[str, Any],
+    client: Any,
+    resume: bool,
+) -> Encode:
+    """Everything up to the claim."""
+    if client is not None and (secrets := secret_options(storage_options)):
+        raise InputError(
+            f"storage_options has {', '.join(secrets)}: secrets do not travel to the workers; let them find credentials by "
+            f"themselves (environment, profile or role) and leave these out"
+        )
+    target = open_target(url, storage_options)
+    journal = Journal(open_target(journal_url(target.url, options.journal), storage_options))
+    cube = read_cube(source, options)
+    for text in cube.warnings:
+        warnings.warn(text, ChronozarrWarning, stacklevel=4)
+    choice = encoding_choice(cube, options)
+    spec = make_spec(cube, options)
+    workers = make_workers(client, options.memory)
+    budget = Budget(workers.memory, workers.process_threads, workers.threads)
+    same = identity(spec, options)
+    begun = _begun(target, journal, same) if resume else None
+    plan = begun or plan_encode(cube, spec, options, choice, budget)
+    if begun is None:
+        check_space(target, spec)
+        _claim(target, journal, same, plan)
+    frames = CubeFrames(cube)
+    return Encode(
+        target=target,
+        journal=journal,
+        spec=spec,
+        plan=plan,
+        options=options,
+        choice=choice,
+        source=staged_whole(frames, plan, journal.objects, spec) if plan.staged else frames,
+        workers=workers,
+        warnings=cube.warnings,
+        in_flight=budget.in_flight(plan.region_bytes),
+    )
+
+
+def _claim(target: Objects, journal: Journal, same: dict[str, Any], plan: Plan) -> None:
+    """Claim an empty target, and record what the run is; TargetError when something is there, or another run is."""
+    if not target.is_empty():
+        raise TargetError(
+            f"{target.url} is not empty: a store is written under a new prefix and never in place (section 9); name another "
+            f"target, or empty it yourself"
+        )
+    owner = {"version": __version__, "host": socket.gethostname(), "process": os.getpid()}
+    if not journal.claim(owner):
+        raise TargetError(
+            f"{target.url} is claimed by another run ({journal.url}/{CLAIM}): go on with that one with resume (encode "
+            f"--resume), or name another target"
+        )
+    journal.write(PLAN, {"version": __version__, "identity": same, "plan": plan.to_json()})
+
+
+def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan:
+    """The plan of the run that is to be resumed."""
+    doc = journal.read(PLAN)
+    if doc is None:
+        raise ResumeError(f"there is no run to resume: {journal.url}/{PLAN} does not exist; encode without resume")
+    if doc["version"] != __version__:
+        raise ResumeError(
+            f"the run in {journal.url} was begun by version {doc['version']}, this is {__version__}: finish it with that one"
+        )
+    changed = differences(doc["identity"], same)
+    if changed:
+        raise ResumeError(
+            f"{target.url} was begun with another input or other options, and cannot go on with these. {'; '.join(changed)}"
+        )
+    return Plan.from_json(doc["plan"])
+
+
+def _signature() -> Signature:
+    """The keywords of `encode`, with the defaults that the options model holds."""
+    own = Signature.from_callable(encode)
+    keep = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    fields = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=f.default, annotation=f.annotation)
+        for name, f in EncodeOptions.model_fields.items()
+    ]
+    return own.replace(parameters=keep + fields)
+
+
+encode.__signature__ = _signature()  # type: ignore[attr-defined]

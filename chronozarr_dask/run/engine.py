@@ -1,0 +1,127 @@
+"""Drive units of work through the workers in a sliding window: what is in flight stays small whatever the store's size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from chronozarr_dask.errors import InputError, StoreError, TargetError, TargetFullError
+from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.run.order import Order
+from chronozarr_dask.run.workers import Build, Finished, Workers
+
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A unit of work that is set aside.
+
+    Attributes
+    ----------
+    region : str
+    error : str
+        Type and text of the last error.
+    tries : int
+    """
+
+    region: str
+    error: str
+    tries: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the journal."""
+        return {"region": self.region, "error": self.error, "tries": self.tries}
+
+
+@dataclass
+class Outcome:
+    """What became of the regions: how many of them were stored, and those that were set aside."""
+
+    stored: int = 0
+    objects: int = 0
+    nbytes: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+def run_all(workers: Workers, items: Iterable[Any], build: Callable[[Any], Build]) -> Iterator[tuple[Any, Any]]:
+    """Run independent units of work; yields (item, result) as they end. The first error ends it all."""
+    waiting = iter(items)
+    left, exhausted = 0, False
+    while not exhausted or left:
+        while not exhausted and workers.capacity > 0:
+            item = next(waiting, None)
+            if item is None:
+                exhausted = True
+                break
+            workers.submit(item, build(item))
+            left += 1
+        if left:
+            for finished in workers.finished():
+                left -= 1
+                if finished.error is not None:
+                    raise finished.error
+                yield finished.item, finished.result
+
+
+def run_regions(
+    workers: Workers, order: Order, build: Callable[[Region], Build], on_stored: Callable[[Region, Any], None]
+) -> Outcome:
+    """Run all regions that are left, each when what it needs is there.
+
+    A region that fails by fault of a worker or of the target is set aside after three tries, and the rest goes on. An
+    error of the input, or a target that is full or closed, lets what is in flight finish and ends the run.
+
+    Raises
+    ------
+    The error that ended the run.
+    """
+    outcome, tries, in_flight = Outcome(), Counter[Region](), 0
+    fatal: BaseException | None = None
+    while True:
+        while fatal is None and workers.capacity > 0 and (region := order.next()) is not None:
+            workers.submit(region, build(region))
+            in_flight += 1
+        if not in_flight:
+            break
+        for finished in workers.finished():
+            in_flight -= 1
+            if finished.error is None:
+                _store(outcome, order, finished, on_stored)
+            else:
+                fatal = _failed(outcome, order, finished, tries) or fatal
+    if fatal is not None:
+        raise fatal
+    return outcome
+
+
+def _store(outcome: Outcome, order: Order, finished: Finished, on_stored: Callable[[Region, Any], None]) -> None:
+    outcome.stored += 1
+    outcome.objects += finished.result[0]
+    outcome.nbytes += finished.result[1]
+    order.finish(finished.item)
+    on_stored(finished.item, finished.result)
+
+
+def _failed(outcome: Outcome, order: Order, finished: Finished, tries: Counter[Region]) -> BaseException | None:
+    """Try the region again, set it aside, or say that the run must end."""
+    region, error = finished.item, finished.error
+    assert error is not None
+    if not _may_pass(error):
+        return error
+    tries[region] += 1
+    if tries[region] < TRIES:
+        order.again(region)
+    else:
+        outcome.failures.append(Failure(region.name, f"{type(error).__name__}: {error}", tries.pop(region)))
+    return None
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether another try can succeed: the fault is a worker's or the target's, not the input's."""
+    if isinstance(error, (InputError, StoreError, TargetFullError)):
+        return False
+    worker_faults = ("KilledWorker", "CommClosedError", "FutureCancelledError", "TimeoutError")
+    return isinstance(error, (TargetError, ConnectionError)) or type(error).__name__ in worker_faults

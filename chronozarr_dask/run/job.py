@@ -1,0 +1,216 @@
+"""The part of an encode that computes pixels: stage, select, run, commit. Each step finds what an earlier run has done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+from chronozarr_dask.errors import RunError
+from chronozarr_dask.format.temporal import Encoding, Selection
+from chronozarr_dask.graph.frames import CubeFrames, FrameSource, StagedFrames
+from chronozarr_dask.graph.region import Job, region_receipt
+from chronozarr_dask.graph.staging import (
+    StagedBlock,
+    blocks_to_stage,
+    measure_cell,
+    stage_block,
+    stage_region,
+    staged_sample,
+)
+from chronozarr_dask.options import EncodeOptions
+from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.plan.sampling import sampled_cells
+from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.run.cleanup import remove_temporary
+from chronozarr_dask.run.clock import Clock
+from chronozarr_dask.run.engine import Outcome, run_all, run_regions
+from chronozarr_dask.run.order import Order
+from chronozarr_dask.run.report import RunReport
+from chronozarr_dask.run.workers import Build, Workers
+from chronozarr_dask.store.commit import Tally, commit, tally
+from chronozarr_dask.store.journal import REPORT, SELECTION, Journal
+from chronozarr_dask.store.target import Objects
+
+RECEIPT_READERS = 16
+
+
+class Progress(Protocol):
+    """Told how far a stage is: "stage", "select", "run" or "commit"."""
+
+    def __call__(self, stage: str, done: int, total: int, nbytes: int) -> None: ...
+
+
+class NoProgress:
+    """Tells nobody."""
+
+    def __call__(self, stage: str, done: int, total: int, nbytes: int) -> None:
+        """Do nothing."""
+
+
+@dataclass
+class Encode:
+    """A claimed encode.
+
+    Attributes
+    ----------
+    choice : "auto", "none" or "star-delta"
+        `auto` only where there is something to measure.
+    source : FrameSource
+        The cube, or the cube staged as a whole.
+    in_flight : int
+        Regions in flight in one process.
+    """
+
+    target: Objects
+    journal: Journal
+    spec: StoreSpec
+    plan: Plan
+    options: EncodeOptions
+    choice: str
+    source: FrameSource
+    workers: Workers
+    warnings: tuple[str, ...]
+    in_flight: int
+    staged_bytes: int = 0
+
+    def finish(self, clock: Clock, progress: Progress) -> RunReport:
+        """Run to the end and give the report, which stays in the journal too."""
+        self.workers.limit(self.in_flight)
+        done = self._done()
+        pass0 = done[: self.plan.passes[0].n_regions]
+        if self.plan.staged:
+            with clock.stage("stage"):
+                self._stage_all(progress)
+        encoding, selection = self._select(clock, progress, pass0)
+        with clock.stage("run"):
+            outcome = self._run(encoding, done, progress)
+        with clock.stage("commit"):
+            progress("commit", 0, 1, 0)
+            total = tally(self.journal, self.plan, encoding, self.options.shard_bytes_limit)
+            commit(self.target, self.spec, self.spec.temporal(encoding, selection), total)
+            progress("commit", 1, 1, 0)
+        report = self._report(encoding, selection, total, clock, outcome, sum(done))
+        self.journal.write(REPORT, report.to_json())
+        return report
+
+    def _done(self) -> list[bool]:
+        """For each region in the plan's order, whether its receipt is there."""
+        with ThreadPoolExecutor(RECEIPT_READERS) as pool:
+            return list(pool.map(lambda r: self.journal.receipt(r) is not None, self.plan.regions()))
+
+    def _stage_all(self, progress: Progress) -> None:
+        """Compute each source block once and keep its pieces; blocks of an earlier run are found by their marks."""
+        staged = self.source
+        assert isinstance(staged, StagedFrames)
+        blocks = list(blocks_to_stage(staged))
+        left = [b for b in blocks if self.journal.objects.size(_mark(b)) is None]
+        n_done = len(blocks) - len(left)
+        for block, nbytes in run_all(self.workers, left, lambda b: partial(stage_block, staged, b)):
+            self.journal.objects.put(_mark(block), b"")
+            self.staged_bytes += nbytes
+            n_done += 1
+            progress("stage", n_done, len(blocks), self.staged_bytes)
+
+    def _select(self, clock: Clock, progress: Progress, done: list[bool]) -> tuple[Encoding, Selection | None]:
+        """The encoding: as it was named, as an earlier run has chosen, or by measuring (4.3)."""
+        if self.choice != "auto":
+            return self.choice, None  # type: ignore[return-value]
+        with clock.stage("select"):
+            cube = self.source
+            if isinstance(cube, CubeFrames):
+                self.source = staged_sample(cube, self.plan, self.journal.objects, self.spec)
+            doc = self.journal.read(SELECTION)
+            if doc is not None:
+                selection = Selection(doc["sampled_cells"], doc["star_delta_bytes"], doc["plain_bytes"])
+                return selection.encoding, selection
+            assert isinstance(self.source, StagedFrames)
+            if not self.plan.staged:
+                self._stage_sample(self.source, progress)
+            selection = self._measure(self.source, progress)
+            self.journal.write(SELECTION, {name: getattr(selection, name) for name in Selection.__dataclass_fields__})
+            return selection.encoding, selection
+
+    def _stage_sample(self, staged: StagedFrames, progress: Progress) -> None:
+        regions = sorted(self.plan.sampled_regions())
+        left = [r for r in regions if staged.maps and self.journal.objects.size(_mark(r)) is None]
+        for region, nbytes in run_all(self.workers, left, lambda r: partial(stage_region, staged, r)):
+            self.journal.objects.put(_mark(region), b"")
+            self.staged_bytes += nbytes
+
+    def _measure(self, staged: StagedFrames, progress: Progress) -> Selection:
+        cells = sampled_cells(*self.spec.layout.grid(0))
+
+        def build(cell: tuple[int, int]) -> Build:
+            return lambda hold: measure_cell(
+                staged, self.spec, self.plan, cell, fill_masked=self.options.fill_masked, hold=hold
+            )
+
+        delta, plain = 0, 0
+        for n, (_, sizes) in enumerate(run_all(self.workers, cells, build), 1):
+            delta, plain = delta + sizes[0], plain + sizes[1]
+            progress("select", n, len(cells), delta + plain)
+        return Selection(len(cells), delta, plain)
+
+    def _run(self, encoding: Encoding, done: list[bool], progress: Progress) -> Outcome:
+        job = Job(
+            target=self.target,
+            journal=self.journal,
+            spec=self.spec,
+            plan=self.plan,
+            encoding=encoding,
+            source=self.source,
+            nan_to_mask=self.options.nan_to_mask,
+            fill_masked=self.options.fill_masked,
+        )
+        order = Order(self.plan, encoding, iter(done))
+        total, nbytes = self.plan.n_regions, 0
+
+        def on_stored(region: Region, result: tuple[int, int]) -> None:
+            nonlocal nbytes
+            nbytes += result[1]
+            remove_temporary(self.journal, self.plan, self.source, region)
+            progress("run", total - order.n_left, total, nbytes)
+
+        outcome = run_regions(self.workers, order, lambda r: partial(region_receipt, job, r), on_stored)
+        if outcome.failures:
+            self.journal.write_failures([f.to_json() for f in outcome.failures])
+            first = outcome.failures[0]
+            raise RunError(
+                f"{len(outcome.failures)} of {total} regions failed {first.tries} times and there is no root document; the "
+                f"first is {first.region}: {first.error}. What is finished is kept in {self.journal.url}: mend the cause and "
+                f"go on with resume (encode --resume)"
+            )
+        return outcome
+
+    def _report(
+        self,
+        encoding: Encoding,
+        selection: Selection | None,
+        total: Tally,
+        clock: Clock,
+        outcome: Outcome,
+        n_resumed: int,
+    ) -> RunReport:
+        return RunReport(
+            target=self.target.url,
+            journal=self.journal.url,
+            encoding=encoding,
+            selection=None if selection is None else selection.to_json(),
+            objects=sum(total.objects.values()),
+            bytes_by_level=dict(total.nbytes),
+            seconds_by_stage=dict(clock.seconds),
+            failures=tuple(outcome.failures),
+            regions=self.plan.n_regions,
+            regions_resumed=n_resumed,
+            staged_bytes=self.staged_bytes,
+            warnings=self.warnings,
+        )
+
+
+def _mark(item: StagedBlock | Region) -> str:
+    """Key of the sign that a block is staged: written after its last piece was acknowledged."""
+    return f"staging/done/{item.key if isinstance(item, StagedBlock) else item.name}"

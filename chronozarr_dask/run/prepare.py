@@ -1,0 +1,125 @@
+"""From the arguments of an encode to its plan: everything that headers and options can show, before anything is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from chronozarr_dask.errors import InputError
+from chronozarr_dask.format.dtypes import profile
+from chronozarr_dask.format.layout import COVERAGE, MASK, Layout
+from chronozarr_dask.format.planes import Plane
+from chronozarr_dask.format.provenance import Provenance
+from chronozarr_dask.format.pyramid import default_levels
+from chronozarr_dask.format.sharding import check_shard_time
+from chronozarr_dask.options import EncodeOptions
+from chronozarr_dask.plan.memory import PixelBytes
+from chronozarr_dask.plan.plan import Plan, make_plan, schedule, schedule_intervals
+from chronozarr_dask.plan.shape import Blocks, Budget, Problem, Wish, check_wish
+from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.source.cube import Cube, as_cube
+
+
+def read_cube(source: xr.DataArray | xr.Dataset, options: EncodeOptions) -> Cube:
+    """The input, checked and normalised; InputError says what is wrong with it."""
+    return as_cube(
+        source,
+        variable=options.variable,
+        crs=options.crs,
+        nodata=options.nodata,
+        bands=options.bands,
+        mask=options.mask,
+        coverage=options.coverage,
+        nan_to_mask=options.nan_to_mask,
+    )
+
+
+def encoding_choice(cube: Cube, options: EncodeOptions) -> str:
+    """`auto`, `none` or `star-delta`: `auto` is ``none`` where there is nothing to measure (4.3)."""
+    p = profile(cube.dtype)
+    if options.encoding == "star-delta" and not p.star_delta:
+        raise InputError(
+            f"encoding is star-delta and the input is {p.name}: residuals are for uint8 and uint16 (section 4.1); take none"
+        )
+    if options.nan_to_mask and not p.is_float:
+        raise InputError(f"nan_to_mask is for float32, the input is {p.name}, which has no NaN; leave it out")
+    if options.encoding == "auto" and (not p.star_delta or cube.n_time == 1 or options.anchor_interval == 1):
+        return "none"
+    return options.encoding
+
+
+def make_spec(cube: Cube, options: EncodeOptions) -> StoreSpec:
+    """What the store will be."""
+    cs = options.chunk_size
+    planes: list[Plane] = []
+    if cube.mask is not None or options.nan_to_mask:
+        planes.append(MASK)  # type: ignore[arg-type]
+    if cube.coverage is not None:
+        planes.append(COVERAGE)  # type: ignore[arg-type]
+    if options.fill_masked and MASK not in planes:
+        raise InputError("fill_masked stores the fill value where a mask is 0, and there is no mask: give one, or leave it out")
+    layout = Layout(
+        cube.n_time,
+        cube.n_band,
+        cube.height,
+        cube.width,
+        cs,
+        options.levels or default_levels(cube.height, cube.width, cs),
+        check_shard_time(options.shard_time, cube.n_time),
+    )
+    return StoreSpec(
+        layout=layout,
+        dtype=cube.dtype,
+        codec=options.made_codec,
+        nodata=cube.nodata,
+        georef=cube.georef,
+        times=cube.times,
+        bands=cube.bands,
+        planes=tuple(planes),
+        anchor_interval=options.anchor_interval,
+        provenance=None if options.provenance is None else Provenance.parse(options.provenance),
+    )
+
+
+def plan_encode(cube: Cube, spec: StoreSpec, options: EncodeOptions, choice: str, budget: Budget) -> Plan:
+    """How the work is cut; PlanError when it does not fit."""
+    wish = Wish(options.region_edges, options.time_slab)
+    check_wish(wish, spec.layout)
+    intervals = schedule_intervals(choice, spec.anchor_interval)
+    found = cube.source_chunks()
+    problem = Problem(
+        layout=spec.layout,
+        schedules=tuple(schedule(spec.layout.n_time, i) for i in intervals),
+        pixel=PixelBytes(spec.layout.n_band * np.dtype(spec.dtype).itemsize, len(spec.planes)),
+        blocks=Blocks(found.time, found.y, found.x, found.opaque),
+        budget=budget,
+        wish=wish,
+    )
+    return make_plan(problem, spec.planes, intervals)
+
+
+def identity(spec: StoreSpec, options: EncodeOptions) -> dict[str, Any]:
+    """All that decides the bytes of the store, as JSON: a resume must agree with it."""
+    return {
+        **spec.identity(),
+        "encoding": options.encoding,
+        "nan_to_mask": options.nan_to_mask,
+        "fill_masked": options.fill_masked,
+        "shard_bytes_limit": options.shard_bytes_limit,
+    }
+
+
+def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What differs between two identities, one text for each field."""
+    return [
+        f"{k}: the run began with {_short(before.get(k))}, now it is {_short(now.get(k))}"
+        for k in sorted({*before, *now})
+        if before.get(k) != now.get(k)
+    ]
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,165 @@
+"""The journal: everything a run knows about itself, in a prefix beside the store, never inside it.
+
+    claim.json  plan.json  selection.json  receipts/<pass>/<region>  handover/  staging/  failures.jsonl  report.json
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chronozarr_dask.errors import TargetError
+from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.store.target import Objects
+from chronozarr_dask.store.writer import Stored
+
+JOURNAL_VERSION = 1
+SUFFIX = ".run"
+CLAIM = "claim.json"
+PLAN = "plan.json"
+SELECTION = "selection.json"
+FAILURES = "failures.jsonl"
+REPORT = "report.json"
+
+
+def journal_url(target: str, journal: str | None) -> str:
+    """Prefix of the journal: `<store>.run` unless another is named."""
+    if journal is not None:
+        return journal
+    scheme, _, path = target.rpartition("://")
+    if scheme and "/" not in path.strip("/"):
+        raise TargetError(
+            f"{target} is the root of a bucket, and its journal cannot lie beside it: name a place with journal="
+        )
+    return target.rstrip("/") + SUFFIX
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a finished region leaves: its objects in the plan's order, and its volatility sums.
+
+    Attributes
+    ----------
+    region : str
+        Its name.
+    arrays : tuple of Stored
+        One for each of the region's arrays.
+    changes : list
+        Pass 0: one list of sums per level 0 cell (5). Else empty.
+    values : list
+        Pass 0: the few values that each band takes in the region, None where they are many. Else empty.
+    """
+
+    region: str
+    arrays: tuple[Stored, ...]
+    changes: Sequence[Sequence[int | float]] = ()
+    values: Sequence[Sequence[int] | None] = ()
+
+    def pack(self) -> bytes:
+        """The receipt as JSON bytes."""
+        doc = {
+            "journal_version": JOURNAL_VERSION,
+            "region": self.region,
+            "lengths": [a.lengths for a in self.arrays],
+            "crc32c": [a.checksums for a in self.arrays],
+            "changes": self.changes,
+            "values": self.values,
+        }
+        return json.dumps(doc, separators=(",", ":")).encode()
+
+    @classmethod
+    def unpack(cls, blob: bytes) -> Receipt | None:
+        """Inverse of `pack`; None for a receipt that was torn while it was written: its region is then not done."""
+        try:
+            doc = json.loads(blob)
+        except ValueError:
+            return None
+        arrays = tuple(Stored(tuple(n), tuple(c)) for n, c in zip(doc["lengths"], doc["crc32c"], strict=True))
+        return cls(doc["region"], arrays, doc["changes"], doc["values"])
+
+    @property
+    def n_objects(self) -> int:
+        """Objects that were stored."""
+        return sum(1 for a in self.arrays for n in a.lengths if n)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that were stored."""
+        return sum(n for a in self.arrays for n in a.lengths)
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Reads and writes a run's journal."""
+
+    objects: Objects
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self.objects.url
+
+    def claim(self, what: Mapping[str, Any]) -> bool:
+        """Create the claim; False when another run holds it."""
+        return self.objects.create(CLAIM, _dump({"journal_version": JOURNAL_VERSION, **what}))
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """A JSON document of the journal, None where there is none.
+
+        Raises
+        ------
+        TargetError
+            If it is damaged, or of another journal version.
+        """
+        blob = self.objects.get(name)
+        if blob is None:
+            return None
+        try:
+            doc = json.loads(blob)
+        except ValueError as error:
+            raise TargetError(f"{self.url}/{name} is damaged: {error}; begin again with another target") from error
+        if doc.get("journal_version") != JOURNAL_VERSION:
+            raise TargetError(
+                f"{self.url}/{name} is of journal version {doc.get('journal_version')}, this program writes "
+                f"{JOURNAL_VERSION}: finish the run with the version that began it"
+            )
+        return doc  # type: ignore[no-any-return]
+
+    def write(self, name: str, doc: Mapping[str, Any]) -> None:
+        """Write a JSON document of the journal."""
+        self.objects.put(name, _dump({"journal_version": JOURNAL_VERSION, **doc}))
+
+    def put_receipt(self, region: Region, receipt: Receipt) -> None:
+        """Record a finished region, after its last object was acknowledged."""
+        self.objects.put(receipt_key(region), receipt.pack())
+
+    def receipt(self, region: Region) -> Receipt | None:
+        """The receipt of a region, None when it is not done."""
+        blob = self.objects.get(receipt_key(region))
+        return None if blob is None else Receipt.unpack(blob)
+
+    def write_failures(self, failures: Sequence[Mapping[str, Any]]) -> None:
+        """Record the regions that failed, one JSON object a line."""
+        lines = [json.dumps({"journal_version": JOURNAL_VERSION, **f}) for f in failures]
+        self.objects.put(FAILURES, "".join(line + "\n" for line in lines).encode())
+
+
+def receipt_key(region: Region) -> str:
+    """Key of a region's receipt."""
+    return f"receipts/{region.name}"
+
+
+def handover_key(region: Region, name: str) -> str:
+    """Key of what a region hands to the next slab of its place, for data or a plane."""
+    return f"handover/{region.name}/{name}"
+
+
+def staging_key(region: Region, name: str, part: str) -> str:
+    """Key of a staged part of the source, for the region that will store it."""
+    return f"staging/{region.name}/{name}/{part}"
+
+
+def _dump(doc: Mapping[str, Any]) -> bytes:
+    return (json.dumps(doc, indent=2) + "\n").encode()
