@@ -53,7 +53,8 @@ def open_source(
     Returns
     -------
     Dataset
-        Stored numbers, times undecoded, read by window.
+        Stored numbers, times undecoded, read by window. The variables are in the file's order; in order of their names
+        where a Zarr store has no consolidated metadata that gives them one.
 
     Raises
     ------
@@ -149,7 +150,8 @@ def _open_zarr(
     dataset = _opened(where, store, engine="zarr", group=group, consolidated=consolidated, **more)
     if not dataset.variables:
         raise InputError(f"{where} is a Zarr group without arrays: give the group below it that has them")
-    return dataset
+    # Without consolidated metadata the order is that of a listing, which is another one on every disk.
+    return dataset if consolidated else dataset[sorted(dataset.variables, key=str)]
 
 
 def _json(document: bytes, where: str) -> dict[str, Any]:

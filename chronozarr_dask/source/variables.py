@@ -48,7 +48,7 @@ def pick_arrays(cube: xr.DataArray | xr.Dataset, variable: str | None, left_out:
 
 
 def _listed(cube: xr.Dataset) -> str:
-    return ", ".join(f"{name!s} {tuple(map(str, v.dims))}" for name, v in cube.data_vars.items()) or "none"
+    return ", ".join(f"{name!s} ({', '.join(map(str, v.dims))})" for name, v in cube.data_vars.items()) or "none"
 
 
 def _is_raster(cube: xr.Dataset, name: str) -> bool:

@@ -44,6 +44,7 @@ class View(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key: Index) -> npt.NDArray[Any]:
+        """The window under `key`: an index, slice or array for each axis."""
         kept = tuple(slice(k, k + 1) if isinstance(k, (int, np.integer)) else k for k in key)
         window = self.source.isel({d: k for d, k in zip(self.dims, kept, strict=True) if d is not None})
         order = [window.dims.index(d) for d in self.dims if d is not None]
