@@ -1,0 +1,388 @@
+"""A folder, a bucket in memory, a real S3 server and a web server: keys to bytes, and what each says when it refuses."""
+
+import errno
+import http.server
+import os
+import pickle
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from chronozarr_dask.errors import TargetError
+from chronozarr_dask.store.target import Bucket, Folder, Objects, open_target, secret_options
+
+KEY = "0/data/c/0/0/0/0"
+
+
+@pytest.fixture(params=["folder", "memory", pytest.param("s3", marks=pytest.mark.s3)])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Objects]:
+    """An empty target of each kind."""
+    if request.param == "folder":
+        yield open_target(tmp_path / "a store")
+    elif request.param == "memory":
+        name = uuid.uuid4().hex
+        yield open_target(f"memory://{name}/cube")
+        fs = fsspec.filesystem("memory")
+        if fs.exists(f"/{name}"):
+            fs.rm(f"/{name}", recursive=True)
+    else:
+        server = request.getfixturevalue("s3_server")
+        yield open_target(f"s3://{request.getfixturevalue('s3_bucket')}/cube", server.storage_options)
+
+
+# ---- what every target does ------------------------------------------------------------------------------------------
+
+
+def test_what_is_put_is_got(target: Objects):
+    target.put(KEY, b"0123456789")
+    assert target.get(KEY) == b"0123456789"
+    assert target.size(KEY) == 10
+    target.put(KEY, b"shorter")
+    assert target.get(KEY) == b"shorter"
+    assert target.size(KEY) == 7
+    target.put("empty", b"")
+    assert (target.get("empty"), target.size("empty")) == (b"", 0)
+
+
+def test_what_is_absent_is_none(target: Objects):
+    for _ in range(2):
+        assert target.get(KEY) is None
+        assert target.size(KEY) is None
+        assert target.get_range(KEY, 0, 4) is None
+        assert target.get_tail(KEY, 4) is None
+        target.put("0/data/zarr.json", b"{}")  # a neighbour changes nothing
+
+
+def test_ranges(target: Objects):
+    target.put(KEY, b"0123456789")
+    assert target.get_range(KEY, 0, 3) == b"012"
+    assert target.get_range(KEY, 8, 20) == b"89"
+    assert target.get_range(KEY, 10, 20) == b""
+    assert target.get_range(KEY, 30, 40) == b""
+    assert target.get_tail(KEY, 3) == b"789"
+    assert target.get_tail(KEY, 30) == b"0123456789"
+
+
+def test_only_the_first_creates(target: Objects):
+    assert target.create(KEY, b"first") is True
+    assert target.create(KEY, b"second") is False
+    assert target.get(KEY) == b"first"
+    target.delete(KEY)
+    assert target.create(KEY, b"third") is True
+
+
+def test_deleting_twice_is_deleting(target: Objects):
+    target.put(KEY, b"x")
+    target.put("zarr.json", b"{}")
+    target.delete(KEY)
+    target.delete(KEY)
+    assert target.get(KEY) is None
+    assert target.get("zarr.json") == b"{}"
+
+
+def test_empty_is_empty(target: Objects):
+    assert target.is_empty()
+    target.child("neighbour").put("k", b"x")
+    assert not target.is_empty()
+    assert target.child("other").is_empty()
+
+
+def test_what_is_below_a_prefix_is_deleted(target: Objects):
+    for key in ("staging/a/0", "staging/b", "staging2/c", "d"):
+        target.put(key, b"x")
+    target.delete_prefix("staging")
+    target.delete_prefix("staging")
+    kept = [key for key in ("staging/a/0", "staging/b", "staging2/c", "d") if target.get(key) is not None]
+    assert kept == ["staging2/c", "d"]
+
+
+def test_a_neighbour_whose_name_begins_alike_is_not_inside(target: Objects):
+    neighbour = type(target)(**{**vars(target), next(iter(vars(target))): target.url + ".run"})
+    neighbour.put("claim.json", b"{}")
+    assert target.is_empty()
+    assert target.get("claim.json") is None
+    neighbour.delete("claim.json")
+
+
+def test_a_child_is_a_prefix(target: Objects):
+    target.child("receipts").child("0").put("r", b"x")
+    assert target.get("receipts/0/r") == b"x"
+    assert target.child("receipts").url == f"{target.url}/receipts"
+
+
+def test_a_target_travels(target: Objects):
+    target.put(KEY, b"x")
+    again = pickle.loads(pickle.dumps(target))
+    assert again == target
+    assert hash(again) == hash(target)
+    assert again.get(KEY) == b"x"
+
+
+def test_threads_share_a_target(target: Objects):
+    def put(i: int) -> None:
+        target.put(f"{i % 3}/{i}", bytes([i]))
+
+    threads = [threading.Thread(target=put, args=(i,)) for i in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [target.get(f"{i % 3}/{i}") for i in range(24)] == [bytes([i]) for i in range(24)]
+
+
+def test_one_of_many_threads_creates(target: Objects):
+    won: list[int] = []
+    gate = threading.Barrier(6)
+
+    def create(i: int) -> None:
+        gate.wait()
+        if target.create("claim.json", bytes([i])):
+            won.append(i)
+
+    threads = [threading.Thread(target=create, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert target.get("claim.json") == bytes(won)
+
+
+# ---- a folder --------------------------------------------------------------------------------------------------------
+
+
+def test_paths_and_file_urls_are_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    expected = Folder(str(tmp_path / "cube"))
+    for text in ("cube", "./cube/", "~/cube", f"file://{tmp_path}/cube", tmp_path / "cube"):
+        assert open_target(text) == expected
+
+
+def test_a_folder_takes_no_storage_options(tmp_path: Path):
+    with pytest.raises(TargetError, match="storage_options are for remote URLs"):
+        open_target(tmp_path, {"key": "x"})
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_creating_leaves_nothing_else_behind(nameless: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    if not nameless:  # as on a system, or a file system, without files that have no name yet
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    folder = Folder(str(tmp_path))
+    assert folder.create("claim.json", b"1")
+    assert not folder.create("claim.json", b"2")
+    assert folder.get("claim.json") == b"1"
+    assert os.listdir(tmp_path) == ["claim.json"]
+
+
+def test_an_empty_folder_is_empty(tmp_path: Path):
+    assert Folder(str(tmp_path)).is_empty()
+
+
+def test_a_file_in_place_of_a_folder(tmp_path: Path):
+    (tmp_path / "file").write_text("x")
+    folder = Folder(str(tmp_path / "file"))
+    assert folder.get("zarr.json") is None
+    for attempt in (lambda: folder.put("a/b", b"x"), lambda: folder.create("a/b", b"x"), folder.is_empty):
+        with pytest.raises(TargetError, match=str(tmp_path / "file")):
+            attempt()
+
+
+def test_a_folder_in_place_of_an_object(tmp_path: Path):
+    (tmp_path / "zarr.json").mkdir()
+    with pytest.raises(TargetError, match="zarr.json"):
+        Folder(str(tmp_path)).get("zarr.json")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full: this system has none")
+def test_a_full_disk_says_how_to_go_on(tmp_path: Path):
+    (tmp_path / "0").symlink_to("/dev/full")
+    with pytest.raises(TargetError, match="no space left; make room, then go on with resume"):
+        Folder(str(tmp_path)).put("0", b"x")
+
+
+def refuse(number: int) -> Any:
+    """A function that fails as the operating system would."""
+
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (errno.ENOSPC, "no space left"),
+        (errno.EDQUOT, "no space left"),
+        (errno.EACCES, "permission denied"),
+        (errno.EIO, "error"),
+    ],
+)
+def test_what_the_system_refuses_is_explained(
+    number: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = Folder(str(tmp_path))
+    monkeypatch.setattr(os, "link", refuse(number))
+    monkeypatch.setattr(Path, "read_bytes", refuse(number))
+    for attempt in (lambda: folder.create("0/k", b"x"), lambda: folder.get("0/k")):
+        with pytest.raises(TargetError, match=rf"0/k: .*{message}"):
+            attempt()
+    assert list(tmp_path.rglob("*.part")) == []
+
+
+def test_no_permission(tmp_path: Path):
+    folder = Folder(str(tmp_path / "closed"))
+    folder.put("k", b"x")
+    (tmp_path / "closed").chmod(0o500)
+    root = os.geteuid() == 0  # who may do everything, unless root is somebody else for a moment
+    try:
+        if root:
+            os.seteuid(65534)
+        for attempt in (lambda: folder.put("l", b"x"), lambda: folder.create("l", b"x")):
+            with pytest.raises(TargetError, match="permission denied.*check the rights of this user"):
+                attempt()
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+# ---- a bucket --------------------------------------------------------------------------------------------------------
+
+
+def test_secrets_are_not_shown():
+    options = {
+        "key": "AKIA",
+        "secret": "hush",
+        "client_kwargs": {"endpoint_url": "http://h", "aws_session_token": "tok"},
+    }
+    bucket = open_target("s3://b/cube/", options)
+    assert repr(bucket) == "Bucket(url='s3://b/cube')"
+    assert str(bucket.child("x")) == "Bucket(url='s3://b/cube/x')"
+    assert secret_options(options) == ["key", "secret", "client_kwargs.aws_session_token"]
+
+
+def test_a_protocol_that_is_not_installed():
+    with pytest.raises(TargetError, match=r"nowhere://b.*install the extra for it"):
+        open_target("nowhere://b/cube").get("k")
+
+
+def test_a_host_that_is_not_there():
+    options = {"key": "a", "secret": "b", "endpoint_url": "http://127.0.0.1:1"}
+    bucket = open_target("s3://b/cube", {**options, "config_kwargs": {"retries": {"max_attempts": 0}}})
+    with pytest.raises(TargetError, match=r"s3://b/cube/k: .*127\.0\.0\.1:1") as caught:
+        bucket.get("k")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.s3
+def test_a_wrong_secret(s3_server: Any, s3_bucket: str):
+    bucket = open_target(f"s3://{s3_bucket}/cube", {**s3_server.storage_options, "secret": "wrong"})
+    for attempt in (
+        lambda: bucket.get("k"),
+        lambda: bucket.put("k", b"x"),
+        lambda: bucket.create("k", b"x"),
+        bucket.is_empty,
+    ):
+        with pytest.raises(TargetError, match="permission denied.*credentials") as caught:
+            attempt()
+        assert "wrong" not in str(caught.value)
+
+
+@pytest.mark.s3
+def test_s3_is_asked_once(s3_server: Any, s3_bucket: str, monkeypatch: pytest.MonkeyPatch):
+    """Left alone, s3fs asks for the length before it gets an object."""
+    import s3fs
+
+    calls: list[str] = []
+    call = s3fs.S3FileSystem._call_s3
+
+    async def spy(self: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        calls.append(method)
+        return await call(self, method, *args, **kwargs)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", spy)
+    bucket = open_target(f"s3://{s3_bucket}/cube", s3_server.storage_options)
+    bucket.put("k", b"0123456789")
+    bucket.create("l", b"x")
+    bucket.get("k")
+    bucket.get_range("k", 2, 4)
+    bucket.get_tail("k", 4)
+    bucket.size("k")
+    assert calls == [
+        "put_object",
+        "put_object",
+        "get_object",
+        "get_object",
+        "get_object",
+        "head_object",
+    ]
+
+
+# ---- a web server ----------------------------------------------------------------------------------------------------
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """Answers with the status that the path begins with. Ranges are ignored."""
+
+    def do_GET(self) -> None:
+        self.send_response(int(self.path.split("/")[1]))
+        if "nolength" not in self.path:
+            self.send_header("Content-Length", "10")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(b"0123456789")
+
+    do_HEAD = do_GET
+
+    def log_message(self, *args: Any) -> None:
+        """Quiet."""
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[str]:
+    """URL of the server."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_web_server(web: str):
+    assert open_target(f"{web}/200").get("k") == b"0123456789"
+    assert open_target(f"{web}/200").size("k") == 10
+
+
+@pytest.mark.parametrize("status", [403, 500, 503])
+def test_a_failure_is_never_an_absence(web: str, status: int):
+    """fsspec calls every failed HEAD a missing file, and a missing shard would read as fill."""
+    bucket = open_target(f"{web}/{status}")
+    for attempt in (lambda: bucket.get("k"), lambda: bucket.get_range("k", 0, 4), lambda: bucket.size("k")):
+        with pytest.raises(TargetError, match=rf"{web}/{status}/k: .*{status}"):
+            attempt()
+
+
+def test_only_404_is_an_absence(web: str):
+    bucket = open_target(f"{web}/404")
+    assert bucket.get("k") is bucket.get_range("k", 0, 4) is bucket.get_tail("k", 4) is bucket.size("k") is None
+
+
+def test_a_host_that_ignores_ranges(web: str):
+    with pytest.raises(TargetError, match="4 bytes were asked for and 10 came: this host ignores range requests"):
+        open_target(f"{web}/200").get_range("k", 2, 6)
+
+
+def test_a_host_that_does_not_say_the_length(web: str):
+    with pytest.raises(TargetError, match="does not say how long"):
+        open_target(f"{web}/200").size("nolength")
+
+
+def test_the_root_of_a_bucket_is_a_target():
+    assert open_target("s3://bucket/") == Bucket("s3://bucket")
