@@ -150,8 +150,12 @@ def _fitting(problem: Problem) -> Shape | None:
     grid, budget = problem.layout.grid(0), problem.budget
     total = region_bytes(problem.layout, problem.pixel, grid, problem.layout.n_time, assembled=False)
     share = budget.memory // budget.process_threads
-    wanted = min(WANTED_BYTES, total // (REGIONS_PER_THREAD * budget.threads), share)
-    for limit in sorted({wanted, share, budget.memory}):
+    wanted = max(min(WANTED_BYTES, total // (REGIONS_PER_THREAD * budget.threads), share), 1)
+    limits = {share, budget.memory}
+    while wanted < share:  # where the source's blocks forbid as many regions as are wanted, the next best number
+        limits.add(wanted)
+        wanted *= 2
+    for limit in sorted(limits):
         for shape in _shapes(problem, limit=limit):
             if problem.bytes_of(shape) <= limit and _holds_whole_blocks(problem, shape):
                 return shape

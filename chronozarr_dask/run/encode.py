@@ -26,7 +26,7 @@ from chronozarr_dask.run.prepare import differences, encoding_choice, identity, 
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import Workers, make_workers
-from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, journal_url
+from chronozarr_dask.store.journal import PLAN, Journal, journal_url
 from chronozarr_dask.store.target import Objects, open_target, secret_options
 
 
@@ -146,10 +146,10 @@ def _claim(target: Objects, journal: Journal, same: dict[str, Any], plan: Plan) 
             f"target, or empty it yourself"
         )
     owner = {"version": __version__, "host": socket.gethostname(), "process": os.getpid()}
-    if not journal.claim(owner):
+    if not journal.objects.is_empty() or not journal.claim(owner):
         raise TargetError(
-            f"{target.url} is claimed by another run ({journal.url}/{CLAIM}): go on with that one with resume (encode "
-            f"--resume), or name another target"
+            f"{target.url} is claimed: {journal.url} is the journal of another run, or holds something else. Go on with that "
+            f"run with resume (encode --resume), or name another target, or another place with journal="
         )
     journal.write(PLAN, {"version": __version__, "identity": same, "plan": plan.to_json()})
 

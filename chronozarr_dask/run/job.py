@@ -32,7 +32,7 @@ from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.workers import Build, Workers
 from chronozarr_dask.store.commit import Tally, commit, tally
-from chronozarr_dask.store.journal import REPORT, SELECTION, Journal
+from chronozarr_dask.store.journal import REPORT, SELECTION, TEMPORARY, Journal
 from chronozarr_dask.store.target import Objects
 
 RECEIPT_READERS = 16
@@ -92,6 +92,8 @@ class Encode:
             progress("commit", 0, 1, 0)
             total = tally(self.journal, self.plan, encoding, self.options.shard_bytes_limit)
             commit(self.target, self.spec, self.spec.temporal(encoding, selection), total)
+            for prefix in TEMPORARY:
+                self.journal.objects.delete_prefix(prefix)
             progress("commit", 1, 1, 0)
         report = self._report(encoding, selection, total, clock, outcome, sum(done))
         self.journal.write(REPORT, report.to_json())

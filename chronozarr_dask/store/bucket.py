@@ -111,6 +111,14 @@ class Bucket:
             except FileNotFoundError:
                 return
 
+    def delete_prefix(self, prefix: str) -> None:
+        """Remove all that is below a prefix."""
+        with explained(self.url, prefix):
+            try:
+                self._fs.rm(self._path(prefix), recursive=True)
+            except FileNotFoundError:
+                return
+
     def is_empty(self) -> bool:
         """Whether nothing is there; on S3 one LIST with a limit of 1."""
         with explained(self.url, ""):

@@ -57,12 +57,12 @@ def _variable(
 def _coordinates(store: Store, entry: LevelMirror) -> dict[str, xr.Variable]:
     height, width = entry.shape[2:]
     a, _, c, _, e, f = entry.transform
-    units = {"units": "degree"} if _crs(store).is_geographic else {"units": "metre"}
+    axes = {axis["axis"]: axis for axis in _crs(store).cs_to_cf()}
     return {
         "time": xr.Variable("time", store.times, {"standard_name": "time"}),
         "band": xr.Variable("band", np.array([b.name for b in store.bands])),
-        "y": xr.Variable("y", np.array(centres(f, e, height)), {"axis": "Y"} | units),
-        "x": xr.Variable("x", np.array(centres(c, a, width)), {"axis": "X"} | units),
+        "y": xr.Variable("y", np.array(centres(f, e, height)), axes.get("Y")),
+        "x": xr.Variable("x", np.array(centres(c, a, width)), axes.get("X")),
         GRID_MAPPING: xr.Variable((), np.int64(0), _grid_mapping(store, entry)),
     }
 

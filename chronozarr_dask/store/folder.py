@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,35 +70,28 @@ class Folder:
                     view = view[f.write(view) :]
 
     def create(self, key: str, data: bytes) -> bool:
-        """Store a whole object only if there is none: a hard link to a finished file. False if there is one."""
+        """Store a whole object only if there is none, at once and never in part. False if there is one."""
         path = self._path(key)
-        temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.part"
         with explained(self.url, key):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             try:
-                Path(temporary).write_bytes(data)
-                os.link(temporary, path)
+                _create_whole(path, data)
             except FileExistsError:
                 return False
-            finally:
-                Path(temporary).unlink(missing_ok=True)
         return True
 
     def delete(self, key: str) -> None:
-        """Remove an object; nothing happens where there is none. Folders left empty go too."""
-        path = Path(self._path(key))
+        """Remove an object; nothing happens where there is none."""
         with explained(self.url, key):
-            path.unlink(missing_ok=True)
-            for parent in path.parents:
-                if parent == Path(self.root).parent:
-                    break
-                try:
-                    parent.rmdir()
-                except OSError as error:
-                    if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                        break
-                    if error.errno != errno.ENOENT:
-                        raise
+            Path(self._path(key)).unlink(missing_ok=True)
+
+    def delete_prefix(self, prefix: str) -> None:
+        """Remove all that is below a prefix."""
+        with explained(self.url, prefix):
+            try:
+                shutil.rmtree(self._path(prefix))
+            except FileNotFoundError:
+                return
 
     def is_empty(self) -> bool:
         """Whether nothing is there."""
@@ -112,3 +105,26 @@ class Folder:
     def child(self, name: str) -> Folder:
         """The folder `name` below this one."""
         return Folder(os.path.join(self.root, name))
+
+
+def _create_whole(path: str, data: bytes) -> None:
+    """Link a finished file to `path`; FileExistsError if there is one.
+
+    On Linux the file has no name until then, so a process that is killed leaves nothing. Elsewhere, and on file systems
+    without such files, it has one beside `path`.
+    """
+    try:
+        fd = os.open(os.path.dirname(path), os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except (AttributeError, OSError):
+        temporary = Path(f"{path}.{os.getpid()}.{os.urandom(4).hex()}.part")
+        try:
+            temporary.write_bytes(data)
+            os.link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return
+    with open(fd, "wb") as f:
+        f.write(data)
+        f.flush()
+        # With a directory named, Python follows the link to the file itself (linkat); an absolute path ignores it.
+        os.link(f"/proc/self/fd/{fd}", path, src_dir_fd=fd)

@@ -22,6 +22,8 @@ PLAN = "plan.json"
 SELECTION = "selection.json"
 FAILURES = "failures.jsonl"
 REPORT = "report.json"
+TEMPORARY = ("staging", "handover")
+"""Prefixes that go after the commit."""
 
 
 def journal_url(target: str, journal: str | None) -> str:

@@ -75,6 +75,7 @@ class Store:
         self._opened = opened
         self._lock = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
         self._cells: dict[tuple[int, str], Cells] = {}
         self._indexes = index_cache()
         self._anchors = anchor_cache()
@@ -271,8 +272,8 @@ class Store:
 
     def _pool(self) -> Executor:
         with self._lock:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(READ_THREADS, "chronozarr-read")
+            if self._executor is None or self._process != os.getpid():  # threads do not survive a fork
+                self._executor, self._process = ThreadPoolExecutor(READ_THREADS, "chronozarr-read"), os.getpid()
             return self._executor
 
     def _frame(self, name: str, t: Time, w: Window, level: int) -> npt.NDArray[Any]:

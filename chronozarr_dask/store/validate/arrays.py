@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,20 @@ from chronozarr_dask.store.validate.facts import (
     COORDINATE_ROLES,
     DATA,
     PLANE_ROLES,
-    STRING,
     VOLATILITY_ROLE,
     Facts,
     read_array,
 )
-from chronozarr_dask.store.validate.model import DATA_NAME, Model, Nodes, chain_of, group_attributes
+from chronozarr_dask.store.validate.model import DATA_NAME, Model, Nodes
 from chronozarr_dask.store.validate.problem import Findings
-from chronozarr_dask.store.validate.root import BLOCK, RootFacts
+from chronozarr_dask.store.validate.documents import BLOCK
+from chronozarr_dask.store.validate.root import RootFacts
 from chronozarr_dask.store.validate.values import is_number, same_json, vote
 
 MAX_LEVELS = 64
 """More levels than any raster has; what a malformed document may ask to be looked for."""
+CF_PACKING = {"scale_factor", "add_offset"}
+_SIZES = {"uint8": 1, "uint16": 2, "int16": 2, "int32": 4, "float32": 4, "int64": 8, "float64": 8}
 
 
 def read_nodes(root: RootFacts, documents: Documents, out: Findings) -> Nodes:
@@ -68,7 +71,12 @@ def _read_level(nodes: Nodes, k: int, root: RootFacts, documents: Documents, out
         return
     if str(k) in documents.found:
         check_node(documents.found[str(k)], group, "group", out)
-        nodes.groups[k] = group_attributes(documents.found[str(k)])
+        attributes = documents.found[str(k)].get("attributes")
+        if isinstance(attributes, Mapping):
+            nodes.groups[k] = attributes
+        else:
+            message = "a level group has the attributes crs, transform and resolution"
+            out.error("3.3", f"{group}: attributes", message, "an object", attributes)
     elif str(k) not in documents.broken:
         out.error("2", group, "the level has no group document", "a group", None)
     for name, role in {DATA_NAME: DATA, **COORDINATE_ROLES, **PLANE_ROLES}.items():
@@ -100,9 +108,15 @@ def _check_planes(root: RootFacts, nodes: Nodes, documents: Documents, out: Find
 def check_arrays(root: RootFacts, nodes: Nodes, model: Model, out: Findings) -> None:
     """Every array against the model."""
     _check_dtype(nodes, model, out)
+    _check_packing(nodes, out)
     _check_nodata(root, nodes, model, out)
-    if model.cs is not None and model.cs % 2:
+    inner = [f.chunking.inner for _, f in nodes.chunked() if f.chunking]
+    if model.cs is not None and model.cs % 2 and any(i[-2:] == (model.cs, model.cs) for i in inner):
         out.error("2.1", f"0/{nodes.variable}/zarr.json: chunk_shape", "cs is even", model.cs + 1, model.cs)
+    early = [f for _, f in nodes.chunked() if f.chunking and f.chunking.location == "start"]
+    if early:
+        message = "an index at the start of a shard should not be written: some readers decode garbage from it"
+        out.warn("7.2", f"{early[0].key}: codecs.index_location", message, "end", "start")
     for (level, name), facts in sorted(nodes.arrays.items()):
         if facts.role.is_chunked:
             _check_chunked(facts, level, model, out)
@@ -144,6 +158,8 @@ def _check_nodata(root: RootFacts, nodes: Nodes, model: Model, out: Findings) ->
         expected = 0 if nodata is None else nodata
         if not _equal(fill, expected, model.dtype):
             out.error("2.3", f"{facts.key}: fill_value", "it is nodata, or 0 when nodata is null", expected, fill)
+        if facts.attributes is None:
+            continue
         found = facts.attributes.get("nodata")
         at = f"{facts.key}: attributes.nodata"
         if nodata is None and "nodata" in facts.attributes:
@@ -153,6 +169,14 @@ def _check_nodata(root: RootFacts, nodes: Nodes, model: Model, out: Findings) ->
                 out.error("2.3", at, "nodata is null, so the attribute is absent", "absent", found)
         elif nodata is not None and not _equal(found, nodata, model.dtype):
             out.error("2.3", at, "it is the store's nodata", nodata, found)
+
+
+def _check_packing(nodes: Nodes, out: Findings) -> None:
+    """3.6: plain readers see stored values."""
+    for _, facts in nodes.data():
+        for name in sorted(CF_PACKING & facts.said.keys()):
+            message = "scale and offset are in chronozarr.bands, never on the array; leave it out"
+            out.error("3.6", f"{facts.key}: attributes.{name}", message, "absent", facts.said[name])
 
 
 def _holds(dtype: str | None, value: int | float) -> bool:
@@ -198,16 +222,10 @@ def _check_chunked(facts: Facts, level: int, model: Model, out: Findings) -> Non
             message = "shard_time is the same for data and planes at every level (0: unsharded)"
             found = cut.outer[0] if cut.sharded else 0
             out.error("7.1" if is_data else section, f"{facts.key}: chunk_grid", message, model.shard_time, found)
-    if facts.codec is None:
-        return
-    if model.chain is not None and chain_of(facts) != model.chain:
+    if facts.compressor is not None and model.chain is not None and facts.compressor.settings != model.chain:
         message = "data, mask and coverage have the same codecs at every level"
-        out.error("8", f"{facts.key}: codecs", message, model.chain, chain_of(facts))
-    dtype = model.dtype if is_data else "uint8"
-    if facts.codec.name == "blosc" and dtype in PROFILES:
-        size = np.dtype(dtype).itemsize
-        if facts.typesize != size:
-            out.error("8", f"{facts.key}: codecs.typesize", "it is the dtype's size in bytes", size, facts.typesize)
+        out.error("8", f"{facts.key}: codecs", message, model.chain, facts.compressor.settings)
+    _check_bytes(facts, model.dtype if is_data else facts.dtype, out)
 
 
 def _differ(found: tuple[int, ...], expected: tuple[int | None, ...]) -> bool:
@@ -223,7 +241,7 @@ def _check_coordinate(facts: Facts, name: str, level: int, model: Model, out: Fi
     elif facts.shape is not None and facts.chunking is not None and facts.chunking.outer[0] < facts.shape[0]:
         message = "a coordinate should be a single chunk"
         out.warn("2.2", f"{facts.key}: chunk_shape", message, facts.shape[0], facts.chunking.outer[0])
-    _check_typesize(facts, out)
+    _check_bytes(facts, facts.dtype, out)
 
 
 def _check_volatility(facts: Facts, model: Model, out: Findings) -> None:
@@ -233,12 +251,16 @@ def _check_volatility(facts: Facts, model: Model, out: Findings) -> None:
         out.error("5", f"{facts.key}: shape", "it has one value per cell of level 0", grid, facts.shape)
     elif facts.shape is not None and facts.chunking is not None and facts.chunking.outer != facts.shape:
         out.error("5", f"{facts.key}: chunk_shape", "volatility is a single chunk", facts.shape, facts.chunking.outer)
-    _check_typesize(facts, out)
+    _check_bytes(facts, facts.dtype, out)
 
 
-def _check_typesize(facts: Facts, out: Findings) -> None:
-    if facts.codec is None or facts.codec.name != "blosc" or facts.dtype in (None, STRING):
+def _check_bytes(facts: Facts, dtype: str | None, out: Findings) -> None:
+    """8: values are little-endian, and blosc is told their size."""
+    size = _SIZES.get(dtype or "")
+    if facts.compressor is None or size is None:
         return
-    size = np.dtype(facts.dtype).itemsize
-    if facts.typesize != size:
-        out.error("8", f"{facts.key}: codecs.typesize", "it is the dtype's size in bytes", size, facts.typesize)
+    if size > 1 and facts.compressor.endian is None:
+        out.error("8", f"{facts.key}: codecs", "the bytes codec must say that values are little-endian", "little", None)
+    found = facts.compressor.typesize
+    if facts.compressor.codec.name == "blosc" and found != size:
+        out.error("8", f"{facts.key}: codecs.typesize", "it is the dtype's size in bytes", size, found)

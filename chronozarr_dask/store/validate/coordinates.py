@@ -21,7 +21,8 @@ from chronozarr_dask.store.target import Objects
 from chronozarr_dask.store.validate.facts import STRING, Facts
 from chronozarr_dask.store.validate.model import Model, Nodes
 from chronozarr_dask.store.validate.problem import Findings
-from chronozarr_dask.store.validate.root import BLOCK, RootFacts
+from chronozarr_dask.store.validate.documents import BLOCK
+from chronozarr_dask.store.validate.root import RootFacts
 from chronozarr_dask.store.validate.values import is_number, vote
 
 MAX_CHUNKS = 10_000
@@ -62,7 +63,7 @@ def _length(name: str, level: int, model: Model) -> int | None:
 
 def _load(objects: Objects, facts: Facts, out: Findings) -> npt.NDArray[Any] | _Names | None:
     """The values of an array of one axis (or of one chunk), None after saying why they cannot be had."""
-    if facts.shape is None or facts.dtype is None or facts.codec is None or facts.chunking is None:
+    if facts.shape is None or facts.dtype is None or facts.compressor is None or facts.chunking is None:
         return None
     chunk, ndim = facts.chunking.outer, len(facts.shape)
     count = -(-facts.shape[0] // chunk[0]) if ndim == 1 else 1
@@ -83,12 +84,14 @@ def _load(objects: Objects, facts: Facts, out: Findings) -> npt.NDArray[Any] | _
 
 
 def _decode(blob: bytes | None, facts: Facts, chunk: tuple[int, ...], key: str) -> Any:
-    assert facts.codec is not None
+    assert facts.compressor is not None
     fill = facts.document.get("fill_value")
     if facts.dtype == STRING:
         if chunk[0] > MAX_CHUNK_BYTES // 8:
             raise StoreError(f"{key}: {chunk[0]} texts are too many")
-        return [str(fill)] * chunk[0] if blob is None else texts(inflate(blob, facts.codec, key), chunk[0], key)
+        return (
+            [str(fill)] * chunk[0] if blob is None else texts(inflate(blob, facts.compressor.codec, key), chunk[0], key)
+        )
     dtype = np.dtype(facts.dtype)
     nbytes = dtype.itemsize
     for n in chunk:
@@ -98,7 +101,7 @@ def _decode(blob: bytes | None, facts: Facts, chunk: tuple[int, ...], key: str) 
     if blob is None:
         value = fill if is_number(fill) and (dtype.kind == "f" or -(2**63) <= fill < 2**63) else 0
         return np.full(chunk, value).astype(dtype)
-    return decompress(blob, facts.codec, dtype.newbyteorder("<"), chunk, key)
+    return decompress(blob, facts.compressor.codec, dtype.newbyteorder("<"), chunk, key)
 
 
 def inflate(blob: bytes, codec: Codec, key: str) -> bytes:

@@ -10,9 +10,11 @@ from typing import Any
 from chronozarr_dask.format.arrays import ZARR_FORMAT
 from chronozarr_dask.format.layout import ROOT_DOCUMENT
 from chronozarr_dask.store.target import Objects
-from chronozarr_dask.store.validate.problem import Findings
-from chronozarr_dask.store.validate.values import as_mapping, same_json
+from chronozarr_dask.store.validate.problem import Findings, short
+from chronozarr_dask.store.validate.values import as_mapping, is_key, same_json
 
+BLOCK = f"{ROOT_DOCUMENT}: chronozarr"
+MULTISCALES = f"{ROOT_DOCUMENT}: multiscales"
 Document = Mapping[str, Any]
 
 
@@ -105,6 +107,9 @@ def check_consolidated(root: Document, documents: Documents, out: Findings) -> N
     if not isinstance(entries, Mapping) or as_mapping(value).get("kind") != "inline":
         out.error("3.1", key, "it is not of kind 'inline' with an object 'metadata'; consolidate the metadata again")
         return
+    for path in [p for p in entries if not is_key(p)]:
+        out.error("3.1", f"{key}.metadata[{short(path)}]", "this is no path of a node; consolidate the metadata again")
+    entries = {p: e for p, e in entries.items() if is_key(p)}
     documents.read(entries)
     for path in sorted({*documents.found, *entries}):
         where = f"{key}.metadata[{path}]"

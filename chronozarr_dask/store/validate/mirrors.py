@@ -9,7 +9,8 @@ from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.georef import check_transform
 from chronozarr_dask.store.validate.model import Model, Nodes
 from chronozarr_dask.store.validate.problem import Findings
-from chronozarr_dask.store.validate.root import BLOCK, MULTISCALES, RootFacts, is_epsg
+from chronozarr_dask.store.validate.documents import BLOCK, MULTISCALES
+from chronozarr_dask.store.validate.root import RootFacts, is_epsg
 from chronozarr_dask.store.validate.values import close, is_number, is_numbers, is_sizes, same_json
 
 CRS_URL = "http://www.opengis.net/def/crs/EPSG/0/"
@@ -74,7 +75,8 @@ def check_mirror(root: RootFacts, nodes: Nodes, model: Model, out: Findings) -> 
     where = f"{BLOCK}.levels"
     if len(root.mirror) != model.n_levels:
         out.error("3.7", where, "it has one entry per level", model.n_levels, len(root.mirror))
-    for k, entry in enumerate(root.mirror[: model.n_levels]):
+        return
+    for k, entry in enumerate(root.mirror):
         at = f"{where}[{k}]"
         if entry.get("path") != str(k):
             out.error("3.7", f"{at}.path", "entries are in level order", str(k), entry.get("path"))
@@ -96,10 +98,11 @@ def check_repeats(nodes: Nodes, model: Model, out: Findings) -> None:
         expected: dict[str, Any] = {"crs": model.crs, "proj:code": model.crs, "spatial:dimensions": ["y", "x"]}
         expected["spatial:shape"] = None if size is None else list(size)
         for name, value in expected.items():
-            found = facts.attributes.get(name)
-            if found is not None and value is not None and not same_json(found, value):
+            found = facts.said.get(name, value)
+            if value is not None and not same_json(found, value):
                 out.error("3.3", f"{facts.key}: attributes.{name}", "it repeats what the level says", value, found)
-        _check_url(facts.attributes.get("_CRS"), f"{facts.key}: attributes._CRS", model.crs, out)
+        if "_CRS" in facts.said:
+            _check_url(facts.said["_CRS"], f"{facts.key}: attributes._CRS", model.crs, out)
         if transform is None or size is None:
             continue
         a, _, c, _, e, f = transform
@@ -109,14 +112,14 @@ def check_repeats(nodes: Nodes, model: Model, out: Findings) -> None:
             "spatial:bbox": (c, f + e * size[0], c + a * size[1], f),
         }
         for name, values in numbers.items():
-            found = facts.attributes.get(name)
-            if found is not None and not (is_numbers(found, len(values)) and close(found, values, abs(a))):
+            found = facts.said.get(name, list(values))
+            if not (is_numbers(found, len(values)) and close(found, values, abs(a))):
                 out.error("3.3", f"{facts.key}: attributes.{name}", "it repeats what the level says", values, found)
 
 
 def _check_url(value: Any, where: str, crs: str | None, out: Findings) -> None:
     """GDAL takes the CRS from ``_CRS``."""
-    if value is None or not is_epsg(crs):
+    if not is_epsg(crs):
         return
     expected = CRS_URL + str(crs).removeprefix("EPSG:")
     if not isinstance(value, Mapping) or value.get("url", expected) != expected:

@@ -8,8 +8,7 @@ from typing import Any
 
 from chronozarr_dask.format.dtypes import PROFILES
 from chronozarr_dask.format.georef import Transform
-from chronozarr_dask.format.layout import COVERAGE, MASK, ceil_div
-from chronozarr_dask.store.validate.documents import Document
+from chronozarr_dask.format.layout import ceil_div
 from chronozarr_dask.store.validate.facts import Facts
 from chronozarr_dask.store.validate.root import RootFacts
 from chronozarr_dask.store.validate.values import as_mapping, is_numbers, is_sizes, vote
@@ -126,18 +125,11 @@ def build(root: RootFacts, nodes: Nodes) -> Model:
             [f.dtype if f.dtype in PROFILES else None for f in data.values()] + [f.dtype for f in data.values()]
         ),
         shard_time=vote(c.outer[0] if c.sharded else 0 for c in cuts),
-        chain=vote(None if f.codec is None else chain_of(f) for f in every),
+        chain=vote(None if f.compressor is None else f.compressor.settings for f in every),
         crs=_crs(root, nodes),
         transform=_transform(nodes, mirrors),
         nodata=_nodata(root, list(data.values())),
     )
-
-
-def chain_of(facts: Facts) -> tuple[Any, ...]:
-    """The compressor of an array without what depends on its dtype."""
-    codec = facts.codec
-    assert codec is not None
-    return (codec.name, codec.level) + ((codec.cname, codec.shuffle) if codec.name == "blosc" else ())
 
 
 def _size(nodes: Nodes, mirrors: Mapping[int, Mapping[str, Any]]) -> tuple[int, int] | None:
@@ -148,8 +140,8 @@ def _size(nodes: Nodes, mirrors: Mapping[int, Mapping[str, Any]]) -> tuple[int, 
     if is_sizes(shape, 4):
         candidates.append(shape)
     data = nodes.arrays.get((0, DATA_NAME))
-    if data is not None and is_sizes(data.attributes.get("spatial:shape"), 2):
-        candidates.append(data.attributes["spatial:shape"])
+    if data is not None and is_sizes(data.said.get("spatial:shape"), 2):
+        candidates.append(data.said["spatial:shape"])
     sizes = []
     for axis, name in ((-2, "y"), (-1, "x")):
         facts = nodes.arrays.get((0, name))
@@ -167,7 +159,7 @@ def _crs(root: RootFacts, nodes: Nodes) -> str | None:
 def _transform(nodes: Nodes, mirrors: Mapping[int, Mapping[str, Any]]) -> Transform | None:
     """The vote on what every level's transform says of level 0: division by 2^k is exact."""
     said: list[Transform] = []
-    sources: list[Mapping[int, Mapping[str, Any]]] = [nodes.groups, mirrors, {k: f.attributes for k, f in nodes.data()}]
+    sources: list[Mapping[int, Mapping[str, Any]]] = [nodes.groups, mirrors, {k: f.said for k, f in nodes.data()}]
     for source in sources:
         for level, document in source.items():
             values = document.get("transform")
@@ -181,17 +173,10 @@ def _nodata(root: RootFacts, data: list[Facts]) -> tuple[int | float | None] | N
     """A fill value speaks only where it is not 0: 0 stands for null too."""
     said: list[Any] = [root.nodata]
     for facts in data:
-        value = facts.attributes.get("nodata")
-        said.append((value,) if value is None or type(value) in (int, float) else None)
+        value = None if facts.attributes is None else facts.attributes.get("nodata")
+        speaks = facts.attributes is not None and (value is None or type(value) in (int, float))
+        said.append((value,) if speaks else None)
     fills = [f.document.get("fill_value") for f in data]
     if any(s is not None and s[0] is not None for s in said):
         said += [(v,) for v in fills if type(v) in (int, float)]
     return vote(said)
-
-
-def group_attributes(document: Document) -> Mapping[str, Any]:
-    """Attributes of a group, empty where they are no object."""
-    return as_mapping(document.get("attributes"))
-
-
-PLANE_NAMES = (MASK, COVERAGE)

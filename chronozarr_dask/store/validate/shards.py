@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from chronozarr_dask.errors import StoreError
-from chronozarr_dask.format.layout import ceil_div, object_key
+from chronozarr_dask.format.layout import ROOT_DOCUMENT, ceil_div, object_key
 from chronozarr_dask.format.sharding import DEFAULT_SHARD_BYTES_LIMIT, index_bytes, parse_index, shard_of
 from chronozarr_dask.store.compress import crc32c
 from chronozarr_dask.store.target import Objects
 from chronozarr_dask.store.validate.facts import DATA, Facts
 from chronozarr_dask.store.validate.model import Model, Nodes
 from chronozarr_dask.store.validate.problem import Findings, Problem
-from chronozarr_dask.store.validate.root import BLOCK, RootFacts
+from chronozarr_dask.store.validate.documents import BLOCK
+from chronozarr_dask.store.validate.root import RootFacts
 
 WHERE = f"{BLOCK}.shard_bytes"
 MAX_SHARDS = DEFAULT_SHARD_BYTES_LIMIT
+"""Shards that are looked at."""
+Lacking = Literal["nothing", "shard", "level"]
+_INDEX = "(0|[1-9][0-9]{0,15})"
+_NAME = re.compile(f"{_INDEX}/{_INDEX}/{_INDEX}")
 
 
 @dataclass(frozen=True)
@@ -32,8 +38,9 @@ class Shard:
     level, t, row, col : int
     listed : int or None
         Length by `shard_bytes`; None where it lists none.
-    must_list : bool
-        Whether `shard_bytes` is there and covers the array.
+    lacking : "nothing", "shard" or "level"
+        What `shard_bytes` lacks where it does not list the shard: nothing (there is none, or the array is a plane), the
+        shard, or its whole level.
     """
 
     facts: Facts
@@ -42,7 +49,7 @@ class Shard:
     row: int
     col: int
     listed: int | None
-    must_list: bool
+    lacking: Lacking
 
     @property
     def name(self) -> str:
@@ -60,49 +67,57 @@ class Shard:
 def check_shards(objects: Objects, root: RootFacts, nodes: Nodes, model: Model, pool: Executor, out: Findings) -> None:
     """7.1 to 7.3."""
     listed = root.block.get("shard_bytes")
+    there = "shard_bytes" in root.block
     if not model.shard_time:
-        if listed is not None and model.shard_time == 0:
-            out.error("7.3", WHERE, "the store is unsharded; leave it out", None, listed)
+        if there and model.shard_time == 0:
+            out.error("7.3", WHERE, "the store is unsharded; leave it out", "absent", listed)
         return
-    if listed is not None and not isinstance(listed, Mapping):
+    if there and not isinstance(listed, Mapping):
         out.error("7.3", WHERE, "map level to shard to length, or leave it out", "an object", listed)
         listed = None
-    entries = None if listed is None else _read_listed(listed, nodes, model, out)
+    entries = None if listed is None else _read_listed(listed, model, out)
     shards = _shards(nodes, model, entries)
-    problems: list[Problem] = []
+    problems: dict[str, list[Problem]] = {}
     for found in pool.map(lambda s: _check_shard(objects, s, model), islice(shards, MAX_SHARDS)):
-        problems += found
-    for kind in dict.fromkeys((p.section, p.path.split("[", 1)[0].split("/c/", 1)[0]) for p in problems):
-        same = [p for p in problems if (p.section, p.path.split("[", 1)[0].split("/c/", 1)[0]) == kind]
-        out.extend_bounded(same, kind[1])
+        for problem in found:
+            problems.setdefault(_family(problem.path), []).append(problem)
+    for family, alike in problems.items():
+        out.extend_bounded({p.path: p for p in alike}.values(), family)
     if next(shards, None) is not None:
-        message = f"the store has more than {MAX_SHARDS} shards: the first {MAX_SHARDS} were checked, the rest were not"
-        out.warn("7.2", "zarr.json", message, None, None)
+        message = f"only the first {MAX_SHARDS} shards were checked; the rest were not looked at"
+        out.warn("7.2", ROOT_DOCUMENT, message)
 
 
-def _read_listed(listed: Mapping[str, Any], nodes: Nodes, model: Model, out: Findings) -> dict[int, Mapping[str, Any]]:
+def _family(path: str) -> str:
+    """What problems of one kind have in common: the array of a shard, or `shard_bytes`."""
+    return path.split("[", 1)[0].split("/c/", 1)[0]
+
+
+def _read_listed(listed: Mapping[str, Any], model: Model, out: Findings) -> dict[int, Mapping[str, Any]]:
     """Level to its entries; what names no shard of the grid is reported."""
     levels = {str(k): k for k in range(model.n_levels)}
-    for name in listed.keys() - levels.keys():
+    for name in sorted(listed.keys() - levels.keys()):
         out.error("7.3", f"{WHERE}[{name}]", "it names no level", sorted(levels), name)
     entries: dict[int, Mapping[str, Any]] = {}
     for name, k in levels.items():
-        value = listed.get(name, {})
+        value, grid = listed.get(name, {}), _shard_grid(model, k)
         if not isinstance(value, Mapping):
             out.error("7.3", f"{WHERE}[{name}]", "map shards to lengths", "an object", value)
             continue
-        entries[k] = value
-        grid = _shard_grid(model, k)
-        if grid is None:
-            continue
-        rows = {f"{t}/{r}/{c}" for t in range(grid[0]) for r in range(grid[1]) for c in range(grid[2])} \
-            if grid[0] * grid[1] * grid[2] <= MAX_SHARDS else value.keys()  # fmt: skip
-        message = "it names no shard of the grid"
-        wrong = [
-            Problem("error", "7.3", f"{WHERE}[{name}][{key}]", message, None, key) for key in value if key not in rows
-        ]
-        out.extend_bounded(wrong, f"{WHERE}[{name}]")
+        if name in listed:
+            entries[k] = value
+        if grid is not None:
+            message = f"it names no shard of the grid {list(grid)} of time, row and column"
+            wrong = [key for key in value if not _in_grid(key, grid)]
+            alike = [Problem("error", "7.3", f"{WHERE}[{name}][{key}]", message, None, key) for key in wrong]
+            out.extend_bounded(alike, f"{WHERE}[{name}]")
     return entries
+
+
+def _in_grid(key: str, grid: tuple[int, int, int]) -> bool:
+    """Whether `key` reads ``t/row/col`` and is within the grid."""
+    match = _NAME.fullmatch(key)
+    return match is not None and all(int(part) < n for part, n in zip(match.groups(), grid, strict=True))
 
 
 def _shard_grid(model: Model, level: int) -> tuple[int, int, int] | None:
@@ -119,12 +134,14 @@ def _shards(nodes: Nodes, model: Model, entries: dict[int, Mapping[str, Any]] | 
         grid, cut = _shard_grid(model, level), facts.chunking
         if grid is None or cut is None or cut.location is None or cut.outer[0] != model.shard_time:
             continue
-        level_entries = entries.get(level) if entries is not None and facts.role is DATA else None
+        covered = entries is not None and facts.role is DATA
+        lengths = entries.get(level) if entries is not None and covered else None
+        lacking: Lacking = "nothing" if not covered else "level" if lengths is None else "shard"
         for t in range(grid[0]):
             for row in range(grid[1]):
                 for col in range(grid[2]):
-                    listed = None if level_entries is None else level_entries.get(f"{t}/{row}/{col}")
-                    yield Shard(facts, level, t, row, col, listed, level_entries is not None)
+                    listed = None if lengths is None else lengths.get(f"{t}/{row}/{col}")
+                    yield Shard(facts, level, t, row, col, listed, lacking)
 
 
 def _check_shard(objects: Objects, shard: Shard, model: Model) -> list[Problem]:
@@ -140,8 +157,11 @@ def _check_shard(objects: Objects, shard: Shard, model: Model) -> list[Problem]:
     problem = _check_index(objects, shard, size, model)
     if problem is not None:
         return [problem]
-    if shard.must_list and (type(shard.listed) is not int or shard.listed != size):
-        return [Problem("error", "7.3", where, f"the object {shard.key} has another length", size, shard.listed)]
+    if shard.lacking == "level":
+        return [Problem("error", "7.3", f"{WHERE}[{shard.level}]", "the shards of this level are not listed", "an object")]
+    if shard.lacking == "shard" and (type(shard.listed) is not int or shard.listed != size):
+        message = f"the object {shard.key} has another length, or is not listed"
+        return [Problem("error", "7.3", where, message, size, shard.listed)]
     return []
 
 

@@ -1,4 +1,4 @@
-"""Predicates on parsed JSON that hold for any value, and the vote that finds out which of several places is wrong."""
+"""Predicates that take any parsed JSON, and the vote that finds out which of several places is wrong."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ T = TypeVar("T", bound=Hashable)
 
 _HUGE = 1e300  # far beyond any coordinate, and below what float() of a long integer overflows at
 _MAX_SIZE = 2**53
+_MAX_NAME = 80  # characters; file systems take 255 bytes
 _REL = 1e-9
 
 
@@ -32,6 +33,13 @@ def is_numbers(value: Any, n: int) -> TypeGuard[list[float]]:
 def is_text(value: Any) -> TypeGuard[str]:
     """Whether `value` is a text that is not empty."""
     return isinstance(value, str) and bool(value)
+
+
+def is_key(path: Any) -> bool:
+    """Whether `path` can be asked of any target: short printable names between slashes, none that leaves the store."""
+    if not isinstance(path, str):
+        return False
+    return all(0 < len(part) <= _MAX_NAME and part.isprintable() and part not in (".", "..") for part in path.split("/"))
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
