@@ -124,6 +124,17 @@ def require_axes(axes: Axes, array: xr.DataArray, what: str) -> None:
         raise InputError(f"{what} has dimensions {dims} and no time axis: give it one, for one timestep {how}")
 
 
+def is_geographic(array: xr.DataArray, axes: Axes) -> bool:
+    """Whether y and x look like latitude and longitude, by the names of dimensions or the units of coordinates."""
+    for axis, names, units in (("y", ("lat", "latitude"), NORTH), ("x", ("lon", "long", "longitude"), EAST)):
+        dim = axes[axis]  # type: ignore[index]
+        coordinate = array.coords.get(dim)
+        known = coordinate is not None and str(coordinate.attrs.get("units", "")) in units
+        if str(dim).lower() not in names and not known:
+            return False
+    return True
+
+
 def coordinate_along(array: xr.DataArray, axis: Coordinate, dim: Hashable) -> xr.DataArray | None:
     """The 1-d coordinate of an axis: the one named as its dimension, else the only other that CF tells to be it."""
     if dim in array.coords:

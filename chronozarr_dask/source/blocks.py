@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
 import xarray as xr
 
 from chronozarr_dask.source.view import is_chunked, is_in_memory
@@ -63,7 +64,7 @@ def _cuts(array: xr.DataArray, axis: str) -> Cuts | None:
     hint = (array.encoding.get("preferred_chunks") or {}).get(axis)
     if hint is None:
         return None
-    if isinstance(hint, int):
-        return (*range(0, n, hint), n)
+    if isinstance(hint, (int, np.integer)):
+        return (*range(0, n, int(hint)), n)
     ends = tuple(accumulate(hint))
     return (0, *(e for e in ends if e < n), n)

@@ -99,12 +99,19 @@ def require_epsg(crs: pyproj.CRS, where: str) -> int:
     return code
 
 
+def _is_said(value: Any) -> bool:
+    return value is not None and not (isinstance(value, (str, bytes)) and not value.strip())
+
+
 def _of_grid_mapping(variable: xr.DataArray) -> Any:
     for key in _OF_VARIABLE:
-        value = variable.attrs.get(key)
-        if value not in (None, ""):
-            return value
-    return dict(variable.attrs) if "grid_mapping_name" in variable.attrs else None
+        if _is_said(variable.attrs.get(key)):
+            return variable.attrs[key]
+    if "grid_mapping_name" in variable.attrs:
+        return dict(variable.attrs)
+    # Its value, if that is a code or a text: most writers leave a zero or nothing there.
+    value = variable.values.item() if variable.ndim == 0 and variable.dtype.kind in "iuOUT" else None
+    return value if _is_said(value) and value not in (0, "0") else None
 
 
 def grid_mapping_names(array: xr.DataArray) -> list[str]:
@@ -118,15 +125,7 @@ def declared_crs(array: xr.DataArray, dataset: xr.Dataset) -> Iterator[tuple[str
     """(where, CRS in any form) for every place of an array, and of the dataset that it comes from, that has one."""
     for name in grid_mapping_names(array):
         if name in dataset.variables:
-            variable = dataset[name]
-            value = _of_grid_mapping(variable)
-            if (
-                value is None
-                and variable.ndim == 0
-                and variable.dtype.kind in "iuOUT"
-                and str(variable.values) not in "0"
-            ):
-                value = variable.values.item()
+            value = _of_grid_mapping(dataset[name])
             if value is not None:
                 yield f"variable {name!r}", value
     for name in CODES:
@@ -134,7 +133,7 @@ def declared_crs(array: xr.DataArray, dataset: xr.Dataset) -> Iterator[tuple[str
             yield f"coordinate {name!r}", dataset[name].values.item()
     for where, attrs in (("array", array.attrs), ("dataset", dataset.attrs)):
         for key in _OF_ARRAY:
-            if attrs.get(key) not in (None, ""):
+            if _is_said(attrs.get(key)):
                 yield f"attribute {key!r} of the {where}", attrs[key]
 
 

@@ -21,7 +21,7 @@ from chronozarr_dask.format.bands import Band
 from chronozarr_dask.format.dtypes import Number, check_nodata, profile
 from chronozarr_dask.format.georef import Georeference
 from chronozarr_dask.format.layout import DATA_DIMS
-from chronozarr_dask.source.axes import NAMES, Axes, coordinate_along, find_axes, require_axes
+from chronozarr_dask.source.axes import Axes, coordinate_along, find_axes, is_geographic, require_axes
 from chronozarr_dask.source.bands import BandLike, bands_of, resolve_bands
 from chronozarr_dask.source.blocks import Blocks, blocks_of
 from chronozarr_dask.source.crs import crs_warnings, find_crs
@@ -31,8 +31,6 @@ from chronozarr_dask.source.planes import as_plane, pick_plane
 from chronozarr_dask.source.times import decode_times
 from chronozarr_dask.source.variables import pick_arrays
 from chronozarr_dask.source.view import view
-
-_GEOGRAPHIC = frozenset("lat latitude lon long longitude".split())
 
 
 @dataclass(frozen=True)
@@ -134,16 +132,15 @@ def as_cube(
         raise InputError(
             "mask and nan_to_mask are both given: a store has one mask; combine them first and give mask only"
         )
-    planes = {"mask": pick_plane(cube, mask, "mask"), "coverage": pick_plane(cube, coverage, "coverage")}
     arrays = pick_arrays(cube, variable, {p for p in (mask, coverage) if isinstance(p, str)})
+    planes = {"mask": pick_plane(cube, mask, "mask"), "coverage": pick_plane(cube, coverage, "coverage")}
     dataset = cube if isinstance(cube, xr.Dataset) else xr.Dataset(coords=cube.coords)
     whats = [_what(a) for a in arrays]
     axes = [_checked_axes(a, what) for a, what in zip(arrays, whats, strict=True)]
     first, first_axes = arrays[0], axes[0]
     dtype = _checked_dtype(arrays, whats)
     times = decode_times(coordinate_along(first, "time", first_axes["time"]), first.sizes[first_axes["time"]])
-    geographic = {str(first_axes["y"]).lower(), str(first_axes["x"]).lower()} <= _GEOGRAPHIC & (NAMES["y"] | NAMES["x"])
-    found_crs = find_crs(first, dataset, crs, geographic)
+    found_crs = find_crs(first, dataset, crs, is_geographic(first, first_axes))
     georef = Georeference(f"EPSG:{found_crs.to_epsg()}", find_transform(first, first_axes, dataset, whats[0]))
     parts = tuple(view(a, ax, DATA_DIMS, np.dtype(dtype)) for a, ax in zip(arrays, axes, strict=True))
     shape = (parts[0].shape[0], *parts[0].shape[2:])

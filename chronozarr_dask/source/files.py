@@ -94,17 +94,20 @@ def _open_path(path: Path) -> xr.Dataset:
 def _open_url(url: str, options: dict[str, Any]) -> xr.Dataset:
     try:
         fs, root = fsspec.core.url_to_fs(url, **options)
-        found = fs.cat([f"{root.rstrip('/')}/{name}" for name in ZARR_DOCUMENTS], on_error="omit")
-        if found:
-            present = {key.rsplit("/", 1)[-1]: value for key, value in found.items()}
-            return _open_zarr(url, url, present, None, options)
+        root = root.rstrip("/")
+        parent = root.rpartition("/")[0]
+        above = [f"{parent}/zarr.json"] if parent.strip("/") else []
+        found = fs.cat([*(f"{root}/{name}" for name in ZARR_DOCUMENTS), *above], on_error="omit")
+        present = {name: found[f"{root}/{name}"] for name in ZARR_DOCUMENTS if f"{root}/{name}" in found}
+        if present:
+            return _open_zarr(url, url, present, next((found[a] for a in above if a in found), None), options)
         head = fs.cat_file(root, 0, 8)
     except FileNotFoundError as error:
         raise InputError(f"{url} is neither an object nor a Zarr store: check the URL and storage_options") from error
     except ImportError as error:
         raise InputError(f"{url}: {error}; install the extra for it, such as chronozarr-dask[s3]") from error
-    except ValueError as error:
-        raise InputError(f"{url}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{url} cannot be read: {type(error).__name__}: {error}") from error
     return _open_netcdf(url, fs.open(root, "rb"), head)
 
 

@@ -3,7 +3,7 @@ import pytest
 import xarray as xr
 
 from chronozarr_dask.errors import InputError
-from chronozarr_dask.source.axes import coordinate_along, find_axes, require_axes
+from chronozarr_dask.source.axes import coordinate_along, find_axes, is_geographic, require_axes
 
 
 def named(*dims, **attrs_of):
@@ -105,6 +105,20 @@ def test_the_hint_for_a_missing_time_works():
     require_axes(find_axes(array.expand_dims(time=[np.datetime64("2024-01-01")]), "a"), array, "a")
     scalar = array.assign_coords(time=np.datetime64("2024-01-01", "ns")).expand_dims("time")
     require_axes(find_axes(scalar, "a"), scalar, "a")
+
+
+@pytest.mark.parametrize(
+    ("array", "told"),
+    [
+        (named("lat", "lon"), True),
+        (named("Latitude", "long"), True),
+        (named("y", "x"), False),
+        (named("y", "x", y={"units": "degrees_north"}, x={"units": "degrees_east"}), True),
+        (named("y", "x", y={"units": "degrees_north"}), False),
+    ],
+)
+def test_geographic_axes(array, told):
+    assert is_geographic(array, dict(zip("yx", array.dims, strict=True))) == told
 
 
 def test_a_coordinate_of_another_name_along_the_dimension():

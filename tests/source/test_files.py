@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from zipfile import ZipFile
 
+import fsspec
 import netCDF4
 import numpy as np
 import pytest
@@ -86,10 +87,29 @@ def test_zarr_in_a_zip(tmp_path, version, top):
 @pytest.mark.parametrize("version", [2, 3])
 def test_zarr_behind_a_url(tmp_path, version):
     write_zarr(tmp_path / "cube.zarr", version)
-    fs = pytest.importorskip("fsspec").filesystem("memory")
+    fs = fsspec.filesystem("memory")
     fs.put(str(tmp_path / "cube.zarr"), f"/source{version}/cube.zarr", recursive=True)
     check(open_source(f"memory://source{version}/cube.zarr"))
     check(open_source(f"memory://source{version}/cube.zarr/", storage_options={}))
+
+
+def test_levels_of_a_store_behind_a_url_are_told_too():
+    fs = fsspec.filesystem("memory")
+    fs.pipe("/levels/zarr.json", b'{"attributes": {"chronozarr": {}}}')
+    fs.pipe("/levels/0/zarr.json", b'{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    assert "chronozarr store already" in refusal("memory://levels/0")
+    assert "chronozarr store already" in refusal("memory://levels")
+
+
+@pytest.mark.s3
+def test_zarr_in_a_bucket(tmp_path, s3_server, s3_bucket):
+    write_zarr(tmp_path / "cube.zarr", 3)
+    fs = fsspec.filesystem("s3", **s3_server.storage_options)
+    fs.put(f"{tmp_path}/cube.zarr/", f"{s3_bucket}/deep/cube.zarr/", recursive=True)
+    fs.put(f"{tmp_path}/cube.zarr/", f"{s3_bucket}/", recursive=True)
+    for url in (f"s3://{s3_bucket}/deep/cube.zarr", f"s3://{s3_bucket}"):
+        check(open_source(url, storage_options=s3_server.storage_options))
+    assert "neither an object nor" in refusal(f"s3://{s3_bucket}/no", storage_options=s3_server.storage_options)
 
 
 def test_it_is_lazy_and_as_stored(tmp_path):
@@ -250,7 +270,7 @@ def test_engines_by_kind_and_by_what_is_installed(monkeypatch):
 @pytest.mark.skipif(not (find_spec("h5py") or find_spec("pyfive")), reason="netcdf: h5netcdf needs h5py or pyfive")
 def test_netcdf_behind_a_url(tmp_path):
     write_netcdf(tmp_path / "cube.nc")
-    fs = pytest.importorskip("fsspec").filesystem("memory")
+    fs = fsspec.filesystem("memory")
     fs.put(str(tmp_path / "cube.nc"), "/source/cube.nc")
     check(open_source("memory://source/cube.nc"))
 
