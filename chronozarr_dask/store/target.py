@@ -46,6 +46,9 @@ class Objects(Protocol):
     def delete(self, key: str) -> None:
         """Remove an object; nothing happens where there is none."""
 
+    def delete_prefix(self, prefix: str) -> None:
+        """Remove all that is below a prefix; nothing happens where there is nothing."""
+
     def is_empty(self) -> bool:
         """Whether nothing is there."""
 

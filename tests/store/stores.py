@@ -3,13 +3,14 @@
 import gzip
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import google_crc32c
 import numcodecs
 import numpy as np
 
+from chronozarr_dask.errors import StoreError
 from chronozarr_dask.store.opening import open_documents
 from chronozarr_dask.store.reader import Store
 
@@ -56,6 +57,9 @@ class Memory:
     def delete(self, key: str) -> None:
         self.objects.pop(key, None)
 
+    def delete_prefix(self, prefix: str) -> None:
+        self.objects = {k: v for k, v in self.objects.items() if not k.startswith(prefix + "/")}
+
     def is_empty(self) -> bool:
         return not self.objects
 
@@ -73,6 +77,15 @@ def opened(objects: Memory) -> Store:
     store = Store(objects, open_documents(objects))
     objects.requests()
     return store
+
+
+def refused(read: Callable[[], Any]) -> str:
+    """What a StoreError says; empty where there is none."""
+    try:
+        read()
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 def compressed(chunk: np.ndarray, codec: Mapping[str, Any] = ZSTD) -> bytes:
@@ -141,7 +154,7 @@ NONE = {"encoding": "none"}
 
 
 def root_document(arrays: Mapping[str, Mapping[str, Any]], temporal: Mapping[str, Any] = NONE, **block: Any) -> Any:
-    """The root zarr.json of the arrays (``0/data``, ``1/data``, ``0/mask``, ...), with mirrors and consolidated metadata.
+    """The root zarr.json of the arrays (``0/data``, ``0/mask``, ...), with mirrors and consolidated metadata.
 
     Timesteps are the first days of months from 2024-01; bands are b0, b1, ... `block` replaces fields of the
     ``chronozarr`` attribute; a field of None is left out, unless it is nodata.
@@ -155,15 +168,8 @@ def root_document(arrays: Mapping[str, Mapping[str, Any]], temporal: Mapping[str
         group = group_document(k)["attributes"]
         grid = [-(-n // cs) for n in document["shape"][-2:]]
         shape = list(document["shape"])
-        levels.append(
-            {
-                "path": str(k),
-                "resolution": group["resolution"],
-                "transform": group["transform"],
-                "shape": shape,
-                "grid": grid,
-            }
-        )
+        levels.append({"path": str(k), **group, "shape": shape, "grid": grid})
+        del levels[-1]["crs"]
     chronozarr: dict[str, Any] = {
         "spec_version": "0.2.0",
         "variable": "data",
@@ -208,3 +214,43 @@ def simple(arrays: Mapping[str, Mapping[str, Any]], chunks: Mapping[str, bytes],
     objects = Memory(chunks)
     objects.put_json("zarr.json", root_document(arrays, **root))
     return objects
+
+
+def px(*values: float, dtype: str = "<u2") -> np.ndarray:
+    """A chunk of one band and 2 x 2 pixels."""
+    return np.array(values, dtype).reshape(1, 2, 2)
+
+
+def one_cell(
+    chunks: dict[int, np.ndarray], n: int, temporal: Any = None, dtype: str = "uint16", **document: Any
+) -> Memory:
+    """A store of one cell of 2 x 2 pixels and `n` timesteps."""
+    arrays = {"0/data": array_document((n, 1, 2, 2), dtype, 2, **document)}
+    objects = {f"0/data/c/{t}/0/0/0": compressed(chunk) for t, chunk in chunks.items()}
+    root = {"nodata": document.get("fill", 0)} | ({} if temporal is None else {"temporal": temporal})
+    return simple(arrays, objects, **root)
+
+
+def numbered(cs: int = 2, height: int = 5, width: int = 7, planes: tuple[str, ...] = ()) -> tuple[Memory, np.ndarray]:
+    """Two timesteps, two bands; padding holds 60000, which must not be seen."""
+    data = np.arange(2 * 2 * height * width, dtype="<u2").reshape(2, 2, height, width) + 1
+    padded = np.pad(data, ((0, 0), (0, 0), (0, -height % cs), (0, -width % cs)), constant_values=60000)
+    arrays = {"0/data": array_document(data.shape, "uint16", cs)}
+    chunks = {}
+    for t in range(2):
+        for r in range(-(-height // cs)):
+            for c in range(-(-width // cs)):
+                box = padded[t, :, r * cs : (r + 1) * cs, c * cs : (c + 1) * cs]
+                chunks[f"0/data/c/{t}/0/{r}/{c}"] = compressed(box)
+                for plane in planes:
+                    arrays[f"0/{plane}"] = array_document((2, height, width), "uint8", cs)
+                    chunks[f"0/{plane}/c/{t}/{r}/{c}"] = compressed((box[0] % 2).astype("u1"))
+    return simple(arrays, chunks), data
+
+
+def two_levels() -> Memory:
+    """One timestep, 3 x 3 and 2 x 2 pixels in cells of 2."""
+    arrays = {f"{k}/data": array_document((1, 1, n, n), "uint16", 2) for k, n in enumerate((3, 2))}
+    return simple(
+        arrays, {"0/data/c/0/0/0/0": compressed(px(1, 2, 3, 4)), "1/data/c/0/0/0/0": compressed(px(5, 6, 7, 8))}
+    )

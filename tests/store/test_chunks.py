@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chronozarr_dask.errors import StoreError
 from chronozarr_dask.format.arrays import check_data_document
 from chronozarr_dask.store.chunks import Chunks
-from tests.store.stores import Memory, array_document, compressed, shard
+from tests.store.stores import Memory, array_document, compressed, refused, shard
 
 A = np.array([[[1, 2], [3, 4]]], "<u2")
 B = np.array([[[5, 6], [7, 8]]], "<u2")
@@ -123,7 +123,7 @@ def test_a_shard_that_changes_after_its_index_was_read_is_an_error(now: bytes | 
 
 def test_a_web_page_in_place_of_a_chunk_is_named():
     page = b"\n<html><body>Not found</body></html>"
-    with pytest.raises(StoreError, match="web page.*404"):
+    with pytest.raises(StoreError, match=r"web page.*404"):
         chunks(Memory({"0/data/c/0/0/0/0": page})).read(0, 0, 0)
 
 
@@ -160,7 +160,5 @@ def test_a_flipped_byte_of_a_shard_is_an_error_or_harmless(at: int, bits: int):
     blob[at] ^= bits
     stored = chunks(Memory({"0/data/c/0/0/0/0": bytes(blob)}), shard_time=3)
     for t in range(3):
-        try:
-            assert stored.read(t, 0, 0).shape == (1, 2, 2)
-        except StoreError as error:
-            assert "0/data/c/0/0/0/0" in str(error)
+        said = refused(lambda: stored.read(t, 0, 0))  # noqa: B023  (called at once)
+        assert said == "" or "0/data/c/0/0/0/0" in said

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from chronozarr_dask.errors import StoreError
 from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.store.compress import compress, crc32c, decompress
+from tests.store.stores import refused
 
 CODECS = [
     Codec("zstd", 1),
@@ -101,7 +102,7 @@ def cases() -> list[tuple[str, Codec, bytes]]:
 
 @pytest.mark.parametrize(("name", "codec", "blob"), cases())
 def test_bytes_that_are_not_the_chunk(name: str, codec: Codec, blob: bytes):
-    with pytest.raises(StoreError, match="^here"):
+    with pytest.raises(StoreError, match=r"^here"):
         decompress(blob, codec, np.dtype("u1"), SHAPE, "here")
 
 
@@ -110,17 +111,13 @@ def test_any_damage_is_an_error_or_harmless(codec: Codec, draw: st.DataObject):
     blob = bytearray(compress(chunk("<u2"), codec))
     for _ in range(draw.draw(st.integers(1, 3))):
         blob[draw.draw(st.integers(0, len(blob) - 1))] = draw.draw(st.integers(0, 255))
-    try:
-        out = decompress(bytes(blob), codec, np.dtype("<u2"), SHAPE, "here")
-    except StoreError as error:
-        assert str(error).startswith("here")
-    else:
-        assert out.shape == SHAPE
+    said = refused(lambda: decompress(bytes(blob), codec, np.dtype("<u2"), SHAPE, "here"))
+    assert said == "" or said.startswith("here")
 
 
 @given(st.sampled_from(CODECS), st.binary(max_size=64))
 def test_any_bytes_are_an_error(codec: Codec, blob: bytes):
-    with pytest.raises(StoreError, match="^here"):
+    with pytest.raises(StoreError, match=r"^here"):
         decompress(blob, codec, np.dtype("<u2"), (2, 64, 64), "here")
 
 

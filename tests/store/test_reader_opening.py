@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chronozarr_dask.errors import NotCompleteError, StoreError
 from chronozarr_dask.store.opening import open_documents, parse_document
 from chronozarr_dask.store.reader import Store, open_store
-from tests.store.stores import Memory, array_document, group_document, root_document, star
+from tests.store.stores import Memory, array_document, group_document, refused, root_document, star
 
 ARRAYS = {
     "0/data": array_document((3, 2, 6, 5), "uint16", 4, shard_time=2),
@@ -100,7 +100,7 @@ def test_arrays_may_have_grown_since_the_root_was_written():
 
 
 def test_nothing_there(tmp_path: Path):
-    with pytest.raises(StoreError, match="there is no store.*zarr.json") as caught:
+    with pytest.raises(StoreError, match=r"there is no store.*zarr\.json") as caught:
         open_store(tmp_path / "cube")
     assert not isinstance(caught.value, NotCompleteError)
 
@@ -276,12 +276,8 @@ JUNK = st.sampled_from(
 @settings(max_examples=400)
 @given(st.sampled_from(places(ROOT)), JUNK)
 def test_any_field_replaced_is_a_store_error_or_harmless(path: str, value: Any):
-    try:
-        store = Store(Memory(), open_documents(objects(put(ROOT, path, value), *LEVELS)))
-    except StoreError as error:
-        assert "memory/" in str(error)
-    else:
-        assert len(repr(store)) > 0
+    said = refused(lambda: repr(Store(Memory(), open_documents(objects(put(ROOT, path, value), *LEVELS)))))
+    assert said == "" or "memory/" in said
 
 
 @given(

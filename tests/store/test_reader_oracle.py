@@ -1,4 +1,4 @@
-"""Stores written, and appended to, by chronozarr 0.2.1 read equal to their input; every level equal to a slow reading."""
+"""Stores written and appended to by chronozarr 0.2.1: read equal to the input, every level equal to a slow reading."""
 
 import json
 import warnings

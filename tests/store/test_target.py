@@ -1,7 +1,6 @@
-"""A folder, a bucket in memory, a real S3 server and a web server: keys to bytes, and what each says when it refuses."""
+"""A folder, a bucket in memory, a real S3 server: keys to bytes, and what a folder says when it refuses."""
 
 import errno
-import http.server
 import os
 import pickle
 import threading
@@ -14,7 +13,7 @@ import fsspec
 import pytest
 
 from chronozarr_dask.errors import TargetError
-from chronozarr_dask.store.target import Bucket, Folder, Objects, open_target, secret_options
+from chronozarr_dask.store.target import Folder, Objects, open_target
 
 KEY = "0/data/c/0/0/0/0"
 
@@ -195,7 +194,7 @@ def test_a_file_in_place_of_a_folder(tmp_path: Path):
 
 def test_a_folder_in_place_of_an_object(tmp_path: Path):
     (tmp_path / "zarr.json").mkdir()
-    with pytest.raises(TargetError, match="zarr.json"):
+    with pytest.raises(TargetError, match=r"zarr\.json"):
         Folder(str(tmp_path)).get("zarr.json")
 
 
@@ -245,144 +244,8 @@ def test_no_permission(tmp_path: Path):
         if root:
             os.seteuid(65534)
         for attempt in (lambda: folder.put("l", b"x"), lambda: folder.create("l", b"x")):
-            with pytest.raises(TargetError, match="permission denied.*check the rights of this user"):
+            with pytest.raises(TargetError, match=r"permission denied.*check the rights of this user"):
                 attempt()
     finally:
         if root:
             os.seteuid(0)
-
-
-# ---- a bucket --------------------------------------------------------------------------------------------------------
-
-
-def test_secrets_are_not_shown():
-    options = {
-        "key": "AKIA",
-        "secret": "hush",
-        "client_kwargs": {"endpoint_url": "http://h", "aws_session_token": "tok"},
-    }
-    bucket = open_target("s3://b/cube/", options)
-    assert repr(bucket) == "Bucket(url='s3://b/cube')"
-    assert str(bucket.child("x")) == "Bucket(url='s3://b/cube/x')"
-    assert secret_options(options) == ["key", "secret", "client_kwargs.aws_session_token"]
-
-
-def test_a_protocol_that_is_not_installed():
-    with pytest.raises(TargetError, match=r"nowhere://b.*install the extra for it"):
-        open_target("nowhere://b/cube").get("k")
-
-
-def test_a_host_that_is_not_there():
-    options = {"key": "a", "secret": "b", "endpoint_url": "http://127.0.0.1:1"}
-    bucket = open_target("s3://b/cube", {**options, "config_kwargs": {"retries": {"max_attempts": 0}}})
-    with pytest.raises(TargetError, match=r"s3://b/cube/k: .*127\.0\.0\.1:1") as caught:
-        bucket.get("k")
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.s3
-def test_a_wrong_secret(s3_server: Any, s3_bucket: str):
-    bucket = open_target(f"s3://{s3_bucket}/cube", {**s3_server.storage_options, "secret": "wrong"})
-    for attempt in (
-        lambda: bucket.get("k"),
-        lambda: bucket.put("k", b"x"),
-        lambda: bucket.create("k", b"x"),
-        bucket.is_empty,
-    ):
-        with pytest.raises(TargetError, match="permission denied.*credentials") as caught:
-            attempt()
-        assert "wrong" not in str(caught.value)
-
-
-@pytest.mark.s3
-def test_s3_is_asked_once(s3_server: Any, s3_bucket: str, monkeypatch: pytest.MonkeyPatch):
-    """Left alone, s3fs asks for the length before it gets an object."""
-    import s3fs
-
-    calls: list[str] = []
-    call = s3fs.S3FileSystem._call_s3
-
-    async def spy(self: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        calls.append(method)
-        return await call(self, method, *args, **kwargs)
-
-    monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", spy)
-    bucket = open_target(f"s3://{s3_bucket}/cube", s3_server.storage_options)
-    bucket.put("k", b"0123456789")
-    bucket.create("l", b"x")
-    bucket.get("k")
-    bucket.get_range("k", 2, 4)
-    bucket.get_tail("k", 4)
-    bucket.size("k")
-    assert calls == [
-        "put_object",
-        "put_object",
-        "get_object",
-        "get_object",
-        "get_object",
-        "head_object",
-    ]
-
-
-# ---- a web server ----------------------------------------------------------------------------------------------------
-
-
-class Answers(http.server.BaseHTTPRequestHandler):
-    """Answers with the status that the path begins with. Ranges are ignored."""
-
-    def do_GET(self) -> None:
-        self.send_response(int(self.path.split("/")[1]))
-        if "nolength" not in self.path:
-            self.send_header("Content-Length", "10")
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(b"0123456789")
-
-    do_HEAD = do_GET
-
-    def log_message(self, *args: Any) -> None:
-        """Quiet."""
-
-
-@pytest.fixture(scope="module")
-def web() -> Iterator[str]:
-    """URL of the server."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def test_a_web_server(web: str):
-    assert open_target(f"{web}/200").get("k") == b"0123456789"
-    assert open_target(f"{web}/200").size("k") == 10
-
-
-@pytest.mark.parametrize("status", [403, 500, 503])
-def test_a_failure_is_never_an_absence(web: str, status: int):
-    """fsspec calls every failed HEAD a missing file, and a missing shard would read as fill."""
-    bucket = open_target(f"{web}/{status}")
-    for attempt in (lambda: bucket.get("k"), lambda: bucket.get_range("k", 0, 4), lambda: bucket.size("k")):
-        with pytest.raises(TargetError, match=rf"{web}/{status}/k: .*{status}"):
-            attempt()
-
-
-def test_only_404_is_an_absence(web: str):
-    bucket = open_target(f"{web}/404")
-    assert bucket.get("k") is bucket.get_range("k", 0, 4) is bucket.get_tail("k", 4) is bucket.size("k") is None
-
-
-def test_a_host_that_ignores_ranges(web: str):
-    with pytest.raises(TargetError, match="4 bytes were asked for and 10 came: this host ignores range requests"):
-        open_target(f"{web}/200").get_range("k", 2, 6)
-
-
-def test_a_host_that_does_not_say_the_length(web: str):
-    with pytest.raises(TargetError, match="does not say how long"):
-        open_target(f"{web}/200").size("nolength")
-
-
-def test_the_root_of_a_bucket_is_a_target():
-    assert open_target("s3://bucket/") == Bucket("s3://bucket")
