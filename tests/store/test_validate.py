@@ -12,10 +12,11 @@ import pytest
 
 from chronozarr_dask.errors import StoreError
 from chronozarr_dask.format.codecs import Codec
-from chronozarr_dask.store.validate import Problem, shards, validate
-from chronozarr_dask.store.validate.coordinates import inflate, texts
+from chronozarr_dask.store.validate import Problem, chunks, shards, validate
+from chronozarr_dask.store.validate.chunks import inflate, texts
 from chronozarr_dask.store.validate.problem import REPEATS, Findings
 from chronozarr_dask.store.validate.values import vote
+from tests.services.seaweedfs import S3Server
 from tests.store import (
     test_validate_arrays,
     test_validate_documents,
@@ -72,11 +73,7 @@ def _index_first(store: Memory) -> None:
 def _indices(store: Memory) -> None:
     """A band coordinate of indices."""
     for k in LEVELS:
-        document = store.document(f"{k}/x") | {"shape": [2], "data_type": "int32", "fill_value": 0}
-        document |= {"dimension_names": ["band"], "attributes": {"_ARRAY_DIMENSIONS": ["band"]}}
-        document["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": [2]}}
-        store.put_document(f"{k}/band", document)
-        store.objects[f"{k}/band/c/0"] = numcodecs.Zstd().encode(np.arange(2, dtype="<i4"))
+        test_validate_levels.band_indices(store, k, [0, 1])
 
 
 def _renamed(store: Memory) -> None:
@@ -111,7 +108,6 @@ def _no_shard(store: Memory) -> None:
     [
         ("star", _old),
         ("none", _tiles),
-        ("full", _index_first),
         ("none", _indices),
         ("none", _renamed),
         ("star", _appended),
@@ -128,13 +124,23 @@ def test_what_the_text_allows_is_no_problem(name: str, edit: Callable[[Memory], 
 
 
 @pytest.mark.oracle
-def test_web_mercator_is_a_warning() -> None:
+def test_an_index_at_the_start_is_read_and_is_a_warning() -> None:
+    store = base("full").copy()
+    _index_first(store)
+    assert [(p.severity, p.section) for p in problems(store)] == [("warning", "7.2")]
+    key = "0/data/c/0/0/0/0"
+    store.objects[key] = b"\0" + store.objects[key][1:]
+    assert [(p.severity, p.path) for p in problems(store) if p.severity == "error"] == [("error", key)]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("crs", ["EPSG:3857", "EPSG:4326", "EPSG:9999999"])
+def test_a_crs_that_is_not_projected_for_the_area_is_a_warning(crs: str) -> None:
     store = base("none").copy()
-    mercator = "EPSG:3857"
-    store.set("", f"{CZ}.crs", mercator)
+    store.set("", f"{CZ}.crs", crs)
     for k in LEVELS:
-        store.set("", f"attributes.multiscales.0.datasets.{k}.crs", mercator)
-        store.set(k, "attributes.crs", mercator)
+        store.set("", f"attributes.multiscales.0.datasets.{k}.crs", crs)
+        store.set(k, "attributes.crs", crs)
         for name in ("crs", "proj:code", "_CRS"):
             store.drop(f"{k}/data", f"attributes.{name}")
     assert [(p.severity, p.section, p.path) for p in problems(store)] == [
@@ -153,6 +159,29 @@ def test_a_store_in_a_bucket() -> None:
     assert validate("memory://bucket/store") == []
     fs.rm_file("/bucket/store/0/data/c/1/0/2/0")
     assert [p.section for p in validate("memory://bucket/store")] == ["7.3"]
+
+
+@pytest.mark.oracle
+@pytest.mark.s3
+def test_a_store_on_s3(s3_server: S3Server, s3_bucket: str) -> None:
+    client = s3_server.client()
+    for key, blob in base("full").objects.items():
+        client.put_object(Bucket=s3_bucket, Key=f"store/{key}", Body=blob)
+    assert validate(f"s3://{s3_bucket}/store", s3_server.storage_options) == []
+    client.put_object(Bucket=s3_bucket, Key="store/1/data/c/1/0/0/1", Body=b"torn")
+    assert [p.section for p in validate(f"s3://{s3_bucket}/store", s3_server.storage_options)] == ["7.2"]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300, "../x", "..", "a//b"])
+def test_a_name_that_no_target_takes_is_a_problem(tmp_path: Path, name: str) -> None:
+    store = base("none").copy()
+    store.set("", f"{CZ}.variable", name)
+    store.set("", "consolidated_metadata.metadata", lambda m: m | {name: m["0"]})
+    for key, blob in store.objects.items():
+        (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / key).write_bytes(blob)
+    assert [p.section for p in validate(tmp_path)] == ["3.2", "3.1"]
 
 
 def test_an_empty_folder_and_no_folder_have_no_root(tmp_path: Path) -> None:
@@ -180,6 +209,14 @@ def test_shards_beyond_the_limit_are_not_looked_at_and_a_warning_says_so(monkeyp
     store = base("full").copy()
     store.objects["0/data/c/1/0/0/0"] = b"torn, and the tenth"
     assert [(p.severity, p.section) for p in problems(store)] == [("warning", "7.2")]
+
+
+@pytest.mark.oracle
+def test_a_coordinate_in_too_many_chunks_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "MAX_CHUNKS", 3)
+    store = base("none").copy()
+    store.set("0/time", "chunk_grid.configuration.chunk_shape", [2])
+    assert [(p.severity, p.section) for p in problems(store)] == [("warning", "2.2"), ("warning", "2.2")]
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------------

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import numcodecs
 import numpy as np
 import pytest
 
-from tests.store.validate_cases import CZ, Row, at, drop, each, everywhere, put, remove, root, together, values, write
+from tests.store.validate_cases import (
+    CZ,
+    Memory,
+    Row,
+    at,
+    drop,
+    each,
+    everywhere,
+    put,
+    remove,
+    root,
+    together,
+    values,
+    write,
+)
 
 SHARDING = "codecs.0.configuration"
 CODEC = "codecs.1.configuration"
+
+
+def volatility_of_one(s: Memory) -> None:
+    s.objects["volatility/c/0/0"] = numcodecs.Zstd().encode(np.full((3, 3), 0.5, "<f4"))
 
 
 ARRAYS = [
@@ -201,6 +220,11 @@ ARRAYS = [
         "2.4",
         "0/mask/zarr.json: chunk_grid",
     ),
+    Row("CF packing", "none", put("0/data", "attributes", lambda a: a | {"scale_factor": 0.1}), "3.6", "scale_factor"),
+    Row("no fill value", "none", drop("0/x", "fill_value"), "2.2", "0/x/zarr.json: fill_value"),
+    Row("no attributes", "none", drop("0/time", "attributes"), "2.2", "0/time/zarr.json: attributes"),
+    Row("no attributes on data", "none", drop("1/data", "attributes"), "2.2", "1/data/zarr.json: attributes"),
+    Row("volatility of one timestep", "one-time", volatility_of_one, "5", "volatility/c/0/0"),
     Row("no volatility", "none", remove("volatility"), "5", "volatility/zarr.json"),
     Row(
         "volatility of float64",

@@ -30,6 +30,13 @@ DOCUMENTS = [
     Row("multiscales of the other convention", "none", put("", MULTISCALES, {"layout": []}), "3.1", "multiscales"),
     Row("no chronozarr block", "none", drop("", CZ), "3.1", "chronozarr"),
     Row("a third block", "none", put("", "attributes.other", 1), "3.1", "attributes.other", "warning"),
+    Row(
+        "a group listed at no path",
+        "none",
+        put("", "consolidated_metadata.metadata", lambda m: m | {"": m["0"]}),
+        "3.1",
+        "['']",
+    ),
     Row("no consolidated metadata", "none", drop("", "consolidated_metadata"), "3.1", "consolidated", "warning"),
     Row(
         "consolidated metadata of another kind",
@@ -133,6 +140,7 @@ ROOT = [
     Row("provenance without gap_fill", "full", drop("", f"{CZ}.provenance.gap_fill"), "3.8", "provenance.gap_fill"),
     Row("an unknown gap_fill", "full", root("provenance", PROVENANCE | {"gap_fill": "linear"}), "3.8", "gap_fill"),
     Row("notes that are a list", "full", root("provenance.notes", []), "3.8", "provenance.notes"),
+    Row("a level that is listed nowhere", "none", lambda s: s.put_document("3", s.document("2")), "3.4", "3/zarr.json"),
     Row(
         "levels out of order",
         "none",

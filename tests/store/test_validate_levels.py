@@ -23,6 +23,25 @@ from tests.store.validate_cases import (
 )
 
 
+def band_indices(s: Memory, level: str, indices: list[int]) -> None:
+    """A band coordinate of int32."""
+    document = s.document(f"{level}/x") | {"shape": [2], "data_type": "int32", "fill_value": 0}
+    document |= {"dimension_names": ["band"], "attributes": {"_ARRAY_DIMENSIONS": ["band"]}}
+    document["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": [2]}}
+    s.put_document(f"{level}/band", document)
+    s.objects[f"{level}/band/c/0"] = numcodecs.Zstd().encode(np.array(indices, "<i4"))
+
+
+def rotated(s: Memory) -> None:
+    for path, name in (
+        ("0", "attributes.transform"),
+        ("0/data", "attributes.transform"),
+        ("0/data", "attributes.spatial:transform"),
+        ("", f"{CZ}.levels.0.transform"),
+    ):
+        s.set(path, f"{name}.1", 1.0)
+
+
 def _two_time_chunks(s: Memory) -> None:
     raw = numcodecs.Zstd().decode(s.objects["0/time/c/0"])
     s.objects["0/time/c/0"] = numcodecs.Zstd().encode(raw[:32])
@@ -33,6 +52,8 @@ LEVELS_AND_MIRRORS = [
     Row("no mirror of levels", "none", drop("", f"{CZ}.levels"), "3.7", "chronozarr.levels"),
     Row("a mirror that is an object", "none", root("levels", {}), "3.7", "chronozarr.levels"),
     Row("a level too few in the mirror", "none", root("levels", lambda v: v[:2]), "3.7", "chronozarr.levels"),
+    Row("the first level left out of the mirror", "none", drop("", f"{CZ}.levels.0"), "3.7", "chronozarr.levels"),
+    Row("no attributes in a level", "none", drop("1", "attributes"), "3.3", "1/zarr.json: attributes"),
     Row("another path in the mirror", "none", root("levels.1.path", "2"), "3.7", "levels[1].path"),
     Row("another resolution in the mirror", "none", root("levels.1.resolution", 21.0), "3.7", "levels[1].resolution"),
     Row("no resolution in the mirror", "none", drop("", f"{CZ}.levels.1.resolution"), "3.7", "levels[1].resolution"),
@@ -75,6 +96,7 @@ LEVELS_AND_MIRRORS = [
         "3.3",
         "0/zarr.json: attributes.resolution",
     ),
+    Row("a rotated grid", "single", rotated, "3.3", "0/zarr.json: attributes.transform"),
     Row("another proj:code", "none", put("0/data", "attributes.proj:code", "EPSG:4326"), "3.3", "proj:code"),
     Row("another crs on the array", "none", put("0/data", "attributes.crs", "EPSG:4326"), "3.3", "attributes.crs"),
     Row(
@@ -128,6 +150,14 @@ COORDINATES = [
         "0/time/c/0: [1]",
     ),
     Row("other band names in a level", "none", values("1/band", lambda a: ["B08", "B04"]), "2.2", "1/band/c/0"),
+    Row(
+        "band indices in one level",
+        "none",
+        lambda s: band_indices(s, "1", [0, 1]),
+        "2.2",
+        "1/band/zarr.json: data_type",
+    ),
+    Row("band indices from 1", "single", lambda s: band_indices(s, "0", [1, 2]), "2.2", "0/band/c/0"),
     Row("a band chunk that is no text", "none", write("0/band/c/0", b"x"), "2.2", "0/band/c/0"),
     Row("x that decreases", "none", values("0/x", lambda a: a[::-1]), "2.2", "0/x/c/0"),
     Row("y that increases", "none", values("0/y", lambda a: a[::-1]), "2.2", "0/y/c/0"),
@@ -159,12 +189,19 @@ TEMPORAL_BLOCK = [
         lambda s: s.set(
             "",
             f"{CZ}.temporal",
-            {"encoding": "star-delta", "anchor_interval": 1, "anchor_indices": list(range(7)), "delta_reference": {}},
+            {
+                "encoding": "star-delta",
+                "anchor_interval": 2,
+                "anchor_indices": [0, 2, 4, 6],
+                "delta_reference": {"1": 0, "3": 2, "5": 4},
+            },
         ),
         "4.1",
         "temporal.encoding",
     ),
     Row("no delta_reference", "star", drop("", f"{CZ}.temporal.delta_reference"), "4.1", "temporal"),
+    Row("anchors that are a text", "star", root("temporal.anchor_indices", "0"), "4.1", "anchor_indices"),
+    Row("references that are a list", "star", root("temporal.delta_reference", [0]), "4.1", "delta_reference"),
     Row("an interval of 0", "star", root("temporal.anchor_interval", 0), "4.1", "anchor_interval"),
     Row("an interval that is a text", "star", root("temporal.anchor_interval", "3"), "4.1", "anchor_interval"),
     Row("another interval", "star", root("temporal.anchor_interval", 2), "4.1", "anchor_indices"),

@@ -31,6 +31,7 @@ def index(edit: Callable[[list[int]], Any], key: str = "0/data/c/0/0/0/0", n: in
 
 SHARDS = [
     Row("a codec around a shard", "full", put("0/data", "codecs", lambda c: [*c, {"name": "crc32c"}]), "7.1", "codecs"),
+    Row("a sharding codec without configuration", "full", drop("0/data", SHARDING), "7.1", "codecs.configuration"),
     Row("no inner chunk shape", "full", drop("0/data", f"{SHARDING}.chunk_shape"), "7.1", "codecs.chunk_shape"),
     Row(
         "a shard of four cells",
@@ -112,6 +113,7 @@ SHARDS = [
         "7.3",
         "shard_bytes[2][9/0/0]",
     ),
+    Row("a level that is not listed", "full", drop("", f"{CZ}.shard_bytes.1"), "7.3", "shard_bytes[1]"),
     Row("a level that there is not", "full", root("shard_bytes", lambda d: d | {"3": {}}), "7.3", "shard_bytes[3]"),
     Row("a key of another form", "full", root("shard_bytes.0", lambda d: d | {"0/0": 5}), "7.3", "shard_bytes[0][0/0]"),
     Row("a length that differs", "full", root("shard_bytes.1.0/0/1", lambda n: n + 1), "7.3", "shard_bytes[1][0/0/1]"),

@@ -4,15 +4,20 @@ One thing is written in several places of a store. They vote on what it is (`mod
 one problem, in the section that the place belongs to. So one fault is one problem, and a problem names the place to
 mend::
 
-    root.py         the two blocks of the root, field by field     3.1 3.2 3.4 3.6 3.8
-    facts.py        each array's document by itself                2.1 2.2 2.4 2.5 7.1 7.2 8
+    documents.py    every zarr.json, consolidated metadata         2 3.1
+    root.py         the two blocks of the root, field by field     3.1 3.2
+    bands.py        band objects, provenance                       3.6 3.8
+    multiscales.py  the two lists of levels                        3.4 3.7
+    facts.py        each array's document by itself                2.1 to 2.5, 5
+    codecs.py       its codecs                                     7.1 7.2 8
+    hierarchy.py    which groups and arrays there are              2 2.4 2.5 3.2 3.4 5 6
     model.py        the vote
     arrays.py       arrays against the vote                        2.1 to 2.5, 5, 6, 7.1, 8
     mirrors.py      levels and mirrors against the vote            3.2 3.3 3.4 3.7
     temporal.py     the temporal block                             4
     coordinates.py  values of coordinates and volatility           2.2 3.5 5
+    chunks.py       their chunks decoded
     shards.py       shard_bytes and shard indexes                  7.2 7.3
-    documents.py    reading documents, consolidated metadata       2 3.1
 """
 
 from __future__ import annotations
@@ -23,7 +28,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from chronozarr_dask.store.target import Objects, open_target
-from chronozarr_dask.store.validate import arrays, coordinates, documents, mirrors, model, root, shards, temporal
+from chronozarr_dask.store.validate import (
+    arrays,
+    coordinates,
+    documents,
+    hierarchy,
+    mirrors,
+    model,
+    root,
+    shards,
+    temporal,
+)
 from chronozarr_dask.store.validate.problem import Findings, Problem, Severity
 
 __all__ = ["Problem", "Severity", "validate", "validate_objects"]
@@ -63,7 +78,7 @@ def validate_objects(objects: Objects) -> list[Problem]:
         return out.problems
     with ThreadPoolExecutor(THREADS) as pool:
         below = documents.Documents(objects, pool, out)
-        nodes = arrays.read_nodes(facts, below, out)
+        nodes = hierarchy.read_nodes(facts, below, out)
         documents.check_consolidated(document, below, out)
         agreed = model.build(facts, nodes)
         mirrors.check_counts(facts, agreed, out)

@@ -45,6 +45,7 @@ def _check_band(band: Mapping[str, Any], where: str, out: Findings) -> None:
 
 
 def read_band_names(block: Mapping[str, Any], old: bool, out: Findings) -> tuple[str, ...] | None:
+    """3.2: the mirror of the names; None where it is absent (v0.1) or no list of texts."""
     value = block.get("band_names")
     if value is None and old and "band_names" not in block:
         return None
@@ -56,6 +57,7 @@ def read_band_names(block: Mapping[str, Any], old: bool, out: Findings) -> tuple
 
 
 def check_provenance(value: Any, out: Findings) -> None:
+    """3.8: sources, composite and gap_fill are required."""
     where = f"{BLOCK}.provenance"
     if not isinstance(value, Mapping):
         out.error("3.8", where, "provenance is an object, or absent", "an object", value)

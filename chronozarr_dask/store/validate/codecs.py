@@ -145,6 +145,4 @@ def _read_chain(codecs: Any, dtype: str | None, key: str, out: Findings) -> Comp
     if codec.name == "blosc" and not same_json(configuration.get("blocksize", 0), 0):
         out.error("8", f"{where}.blocksize", "blosc chooses the block size itself", 0, configuration["blocksize"])
     typesize = configuration.get("typesize")
-    return Compressor(
-        codec, endian if isinstance(endian, str) else None, typesize if type(typesize) is int else None
-    )
+    return Compressor(codec, endian if isinstance(endian, str) else None, typesize if type(typesize) is int else None)

@@ -7,9 +7,9 @@ from typing import Any
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.georef import check_transform
+from chronozarr_dask.store.validate.documents import BLOCK, MULTISCALES
 from chronozarr_dask.store.validate.model import Model, Nodes
 from chronozarr_dask.store.validate.problem import Findings
-from chronozarr_dask.store.validate.documents import BLOCK, MULTISCALES
 from chronozarr_dask.store.validate.root import RootFacts, is_epsg
 from chronozarr_dask.store.validate.values import close, is_number, is_numbers, is_sizes, same_json
 

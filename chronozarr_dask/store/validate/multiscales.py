@@ -1,4 +1,4 @@
-"""Sections 3.1, 3.4 and 3.7: the lists of levels in the root, `multiscales` and ``chronozarr.levels``, by themselves."""
+"""Sections 3.1, 3.4 and 3.7: the two lists of levels in the root, `multiscales` and ``levels``, by themselves."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _VERSION = re.compile(r"chronozarr \d+\.\d+\.\d+.*")
 
 
 def read_multiscales(attributes: Mapping[str, Any], old: bool, out: Findings) -> list[Mapping[str, Any]] | None:
+    """3.1, 3.4: the datasets of the one entry; None where there are none."""
     value = attributes.get("multiscales")
     if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], Mapping):
         out.error("3.1", MULTISCALES, "multiscales is a list of exactly one object", "[{...}]", value)
@@ -52,6 +53,7 @@ def _check_method(entry: Mapping[str, Any], out: Findings) -> None:
 
 
 def read_mirror(block: Mapping[str, Any], old: bool, out: Findings) -> list[Mapping[str, Any]] | None:
+    """3.7: the entries of the mirror; None where it is absent (v0.1) or no list of objects."""
     value = block.get("levels")
     if value is None and old and "levels" not in block:
         return None
@@ -60,5 +62,3 @@ def read_mirror(block: Mapping[str, Any], old: bool, out: Findings) -> list[Mapp
         out.error("3.7", f"{BLOCK}.levels", message, "a list of objects", value)
         return None
     return value
-
-

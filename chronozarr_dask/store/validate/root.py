@@ -142,18 +142,24 @@ def is_epsg(crs: Any) -> bool:
 
 
 def _check_crs(crs: Any, out: Findings) -> None:
+    """3.2: an EPSG code, which SHOULD be of a projected CRS of the area."""
     where = f"{BLOCK}.crs"
     if not is_epsg(crs):
         out.error("3.2", where, "name the CRS by its EPSG code", "EPSG:<code>", crs)
         return
+    advice = "a projected CRS of the area should be used, its UTM zone for example"
     if crs in WEB_MERCATOR:
-        out.warn(
-            "3.2",
-            where,
-            "Web Mercator should not be used: its pixels differ in size; use the area's UTM zone",
-            None,
-            crs,
-        )
+        out.warn("3.2", where, f"Web Mercator's pixels differ in size; {advice}", "another crs", crs)
+        return
+    import pyproj  # here, since its database takes longer to open than all else that is imported
+
+    try:
+        known = pyproj.CRS.from_user_input(crs)
+    except pyproj.exceptions.CRSError:
+        out.warn("3.2", where, "PROJ does not know this code; check it", "a known code", crs)
+        return
+    if known.is_geographic:
+        out.warn("3.2", where, f"degrees are no lengths; {advice}", "another crs", crs)
 
 
 def _check_names(block: Mapping[str, Any], old: bool, out: Findings) -> None:
@@ -164,5 +170,3 @@ def _check_names(block: Mapping[str, Any], old: bool, out: Findings) -> None:
         key = f"{name}_variable"
         if key in block and block[key] != name:
             out.error(section, f"{BLOCK}.{key}", f"it is '{name}', or absent in a store without", name, block[key])
-
-

@@ -14,16 +14,18 @@ from chronozarr_dask.format.layout import ROOT_DOCUMENT, ceil_div, object_key
 from chronozarr_dask.format.sharding import DEFAULT_SHARD_BYTES_LIMIT, index_bytes, parse_index, shard_of
 from chronozarr_dask.store.compress import crc32c
 from chronozarr_dask.store.target import Objects
+from chronozarr_dask.store.validate.documents import BLOCK
 from chronozarr_dask.store.validate.facts import DATA, Facts
 from chronozarr_dask.store.validate.model import Model, Nodes
 from chronozarr_dask.store.validate.problem import Findings, Problem
-from chronozarr_dask.store.validate.documents import BLOCK
 from chronozarr_dask.store.validate.root import RootFacts
 
 WHERE = f"{BLOCK}.shard_bytes"
 MAX_SHARDS = DEFAULT_SHARD_BYTES_LIMIT
 """Shards that are looked at."""
+Lengths = Mapping[str, Any]
 Lacking = Literal["nothing", "shard", "level"]
+_NOTHING: Lacking = "nothing"
 _INDEX = "(0|[1-9][0-9]{0,15})"
 _NAME = re.compile(f"{_INDEX}/{_INDEX}/{_INDEX}")
 
@@ -93,16 +95,17 @@ def _family(path: str) -> str:
     return path.split("[", 1)[0].split("/c/", 1)[0]
 
 
-def _read_listed(listed: Mapping[str, Any], model: Model, out: Findings) -> dict[int, Mapping[str, Any]]:
-    """Level to its entries; what names no shard of the grid is reported."""
+def _read_listed(listed: Mapping[str, Any], model: Model, out: Findings) -> dict[int, Lengths | None]:
+    """Level to its entries, None where they are no object; what names no shard of the grid is reported."""
     levels = {str(k): k for k in range(model.n_levels)}
     for name in sorted(listed.keys() - levels.keys()):
         out.error("7.3", f"{WHERE}[{name}]", "it names no level", sorted(levels), name)
-    entries: dict[int, Mapping[str, Any]] = {}
+    entries: dict[int, Lengths | None] = {}
     for name, k in levels.items():
         value, grid = listed.get(name, {}), _shard_grid(model, k)
         if not isinstance(value, Mapping):
             out.error("7.3", f"{WHERE}[{name}]", "map shards to lengths", "an object", value)
+            entries[k] = None
             continue
         if name in listed:
             entries[k] = value
@@ -127,16 +130,17 @@ def _shard_grid(model: Model, level: int) -> tuple[int, int, int] | None:
     return ceil_div(model.n_time, model.shard_time), *grid
 
 
-def _shards(nodes: Nodes, model: Model, entries: dict[int, Mapping[str, Any]] | None) -> Iterator[Shard]:
+def _shards(nodes: Nodes, model: Model, entries: dict[int, Lengths | None] | None) -> Iterator[Shard]:
     """Every place of every shard grid that can be looked at, data first."""
     arrays = sorted(nodes.chunked(), key=lambda item: item[1].role is not DATA)
     for level, facts in arrays:
         grid, cut = _shard_grid(model, level), facts.chunking
         if grid is None or cut is None or cut.location is None or cut.outer[0] != model.shard_time:
             continue
-        covered = entries is not None and facts.role is DATA
-        lengths = entries.get(level) if entries is not None and covered else None
-        lacking: Lacking = "nothing" if not covered else "level" if lengths is None else "shard"
+        lengths, lacking = None, _NOTHING
+        if entries is not None and facts.role is DATA:
+            lengths = entries.get(level)
+            lacking = "shard" if lengths is not None else "nothing" if level in entries else "level"
         for t in range(grid[0]):
             for row in range(grid[1]):
                 for col in range(grid[2]):
@@ -158,7 +162,8 @@ def _check_shard(objects: Objects, shard: Shard, model: Model) -> list[Problem]:
     if problem is not None:
         return [problem]
     if shard.lacking == "level":
-        return [Problem("error", "7.3", f"{WHERE}[{shard.level}]", "the shards of this level are not listed", "an object")]
+        where = f"{WHERE}[{shard.level}]"
+        return [Problem("error", "7.3", where, "the shards of this level are not listed", "an object")]
     if shard.lacking == "shard" and (type(shard.listed) is not int or shard.listed != size):
         message = f"the object {shard.key} has another length, or is not listed"
         return [Problem("error", "7.3", where, message, size, shard.listed)]

@@ -7,9 +7,9 @@ from typing import Any
 
 from chronozarr_dask.format.dtypes import PROFILES
 from chronozarr_dask.format.temporal import ENCODINGS, SELECTION_MIN_CELLS, SELECTION_THRESHOLD
+from chronozarr_dask.store.validate.documents import BLOCK
 from chronozarr_dask.store.validate.model import Model
 from chronozarr_dask.store.validate.problem import Findings, Problem
-from chronozarr_dask.store.validate.documents import BLOCK
 from chronozarr_dask.store.validate.root import RootFacts
 from chronozarr_dask.store.validate.values import is_number
 

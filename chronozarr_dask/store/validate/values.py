@@ -35,11 +35,12 @@ def is_text(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value)
 
 
-def is_key(path: Any) -> bool:
+def is_key(path: Any) -> TypeGuard[str]:
     """Whether `path` can be asked of any target: short printable names between slashes, none that leaves the store."""
     if not isinstance(path, str):
         return False
-    return all(0 < len(part) <= _MAX_NAME and part.isprintable() and part not in (".", "..") for part in path.split("/"))
+    parts = path.split("/")
+    return all(0 < len(p) <= _MAX_NAME and p.isprintable() and p not in (".", "..") for p in parts)
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
