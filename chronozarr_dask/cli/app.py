@@ -1,0 +1,49 @@
+"""The program ``chronozarr-dask``: its commands, and what they share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from chronozarr_dask._version import __version__
+from chronozarr_dask.cli.encode import encode_command
+from chronozarr_dask.cli.info import info_command
+from chronozarr_dask.cli.validate import validate_command
+
+PROGRAM = "chronozarr-dask"
+
+app = typer.Typer(
+    name=PROGRAM,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("encode")(encode_command)
+app.command("validate")(validate_command)
+app.command("info")(info_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Encode raster time series to chronozarr v0.2 stores, check them, and show what they hold.
+
+    Exit codes: 0 done, 1 a problem, 2 bad usage.
+    """
+
+
+def main() -> None:
+    """Run the program with the arguments of this process."""
+    app(prog_name=PROGRAM)

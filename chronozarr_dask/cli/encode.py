@@ -1,0 +1,151 @@
+"""``encode``: a source and options in, a store out; interrupted at any moment, it goes on with ``--resume``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from chronozarr_dask.cli.interrupt import Interrupts, command_line, interrupts, own_arguments
+from chronozarr_dask.cli.output import (
+    JsonOption,
+    StorageOption,
+    errors_told,
+    print_json,
+    print_line,
+    read_storage_options,
+    screen,
+    warnings_told,
+)
+from chronozarr_dask.cli.parameters import read_options, with_encode_options
+from chronozarr_dask.cli.progress import Bars
+from chronozarr_dask.errors import ChronozarrError, InputError
+
+if TYPE_CHECKING:
+    from chronozarr_dask.run.report import RunReport
+
+WORK = "Work"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the pixels come from and go to, with the options of the file systems there."""
+
+    source: str
+    source_options: Mapping[str, Any]
+    target: str
+    target_options: Mapping[str, Any]
+
+
+@with_encode_options
+def encode_command(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="NetCDF file, or Zarr store of v2 or v3: a path or a URL.")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="Store to write: a folder or a URL where nothing is yet.")
+    ],
+    *,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run.", rich_help_panel=WORK)
+    ] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Dask scheduler to run on, as in tcp://10.0.0.5:8786; threads of this process when left out.",
+            rich_help_panel=WORK,
+        ),
+    ] = None,
+    storage_option: StorageOption = None,
+    source_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="As --storage-option, for the source's URL."),
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress and no summary; warnings and errors only.")
+    ] = False,
+    **given: Any,
+) -> None:
+    """Encode a NetCDF file or a Zarr store as a chronozarr v0.2 store.
+
+    An interrupted run (Ctrl-C, a kill, a crash) keeps what is finished in a journal beside the store; the same command
+    with --resume goes on, and the store is the same to the last byte.
+    """
+    options = read_options(given)
+    places = Places(
+        source, read_storage_options(source_option, "--source-option"), target, read_storage_options(storage_option)
+    )
+    with (
+        errors_told(),
+        Bars(quiet=quiet) as bars,
+        warnings_told(bars.console),
+        _interruptible(bars, places, options["journal"]),
+    ):
+        report = _encode(places, options, bars, scheduler, resume=resume)
+    if as_json:
+        print_json(report.to_json())
+    elif not quiet:
+        from chronozarr_dask.cli.summary import print_summary
+
+        print_summary(screen(), report, target, remote=bool(storage_option))
+
+
+def _encode(
+    places: Places, options: Mapping[str, Any], bars: Bars, scheduler: str | None, *, resume: bool
+) -> RunReport:
+    from chronozarr_dask.run.clients import connected
+    from chronozarr_dask.run.encode import ChronozarrWarning, encode
+    from chronozarr_dask.source.files import open_source
+
+    warnings.simplefilter("always", ChronozarrWarning)
+    try:
+        cube = open_source(places.source, variable=options["variable"], storage_options=places.source_options)
+    except ChronozarrError:
+        raise
+    except OSError as error:
+        raise InputError(f"{places.source} cannot be opened: {error}") from error
+    with connected(scheduler) as client:
+        how: Any = {"storage_options": places.target_options, "client": client, "resume": resume, "progress": bars}
+        return encode(cube, places.target, **how, **options)
+
+
+@contextmanager
+def _interruptible(bars: Bars, places: Places, journal: str | None) -> Iterator[None]:
+    """Tell, after Ctrl-C or SIGTERM, how to go on, and end with exit code 1."""
+    with interrupts(bars.stopping) as signals:
+        try:
+            yield
+        except (KeyboardInterrupt, ChronozarrError):
+            if not signals.count:
+                raise
+            bars.stop()
+            print_line("interrupted", "yellow", _how_to_go_on(places, journal))
+            _end(signals)
+
+
+def _how_to_go_on(places: Places, journal_option: str | None) -> str:
+    from chronozarr_dask.store.journal import PLAN, Journal, journal_url
+    from chronozarr_dask.store.target import open_target
+
+    place = journal_url(open_target(places.target, places.target_options).url, journal_option)
+    journal = Journal(open_target(place, places.target_options))
+    if journal.read(PLAN) is None:
+        return f"nothing was stored yet. Begin again with:\n{command_line(own_arguments(), resume=False)}"
+    again = command_line(own_arguments(), resume=True)
+    return f"what is finished is kept in {journal.url}. Go on with:\n{again}"
+
+
+def _end(signals: Interrupts) -> None:
+    if signals.count > 1:  # threads still work on their regions; a journal can be left at any moment
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+    raise typer.Exit(1)

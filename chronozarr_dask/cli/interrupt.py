@@ -1,0 +1,86 @@
+"""Ctrl-C and SIGTERM: the first lets what is in flight finish, the second ends at once. Both leave the journal."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from chronozarr_dask.cli.output import read_storage_options
+
+PROGRAM = "chronozarr-dask"
+STORAGE_FLAGS = ("--storage-option", "--source-option")
+
+
+class Interrupts:
+    """Counts the signals, and tells of the first.
+
+    Attributes
+    ----------
+    count : int
+        Signals so far.
+    on_first : callable
+        Called from the signal handler: it must not print through a buffer.
+    """
+
+    def __init__(self, on_first: Callable[[], None]) -> None:
+        self.count = 0
+        self._on_first = on_first
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        self.count += 1
+        if self.count == 1:
+            self._on_first()
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def interrupts(on_first: Callable[[], None]) -> Iterator[Interrupts]:
+    """Turn SIGINT and SIGTERM into KeyboardInterrupt within; one that the parent ignores stays ignored."""
+    handler = Interrupts(on_first)
+    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+    for signum, old in before.items():
+        if old is not signal.SIG_IGN:
+            signal.signal(signum, handler)
+    try:
+        yield handler
+    finally:
+        for signum, old in before.items():
+            signal.signal(signum, old)
+
+
+def command_line(arguments: Sequence[str], *, resume: bool) -> str:
+    """The command to type to go on (or begin again), with secrets of file systems left out."""
+    words = [PROGRAM, *_without_secrets(arguments)]
+    if resume and "--resume" not in words:
+        words.append("--resume")
+    return shlex.join(words)
+
+
+def own_arguments() -> list[str]:
+    """Arguments of this process."""
+    return sys.argv[1:]
+
+
+def _without_secrets(arguments: Sequence[str]) -> Iterator[str]:
+    before = ""
+    for word in arguments:
+        flag, equals, pair = word.partition("=")
+        if before in STORAGE_FLAGS:
+            yield _blank(word)
+        elif flag in STORAGE_FLAGS and equals:
+            yield f"{flag}={_blank(pair)}"
+        else:
+            yield word
+        before = word
+
+
+def _blank(pair: str) -> str:
+    from chronozarr_dask.store.target import secret_options  # with fsspec: not for every command
+
+    key = pair.partition("=")[0]
+    return f"{key}=..." if secret_options(read_storage_options([pair])) else pair
