@@ -59,8 +59,11 @@ class CubeFrames:
         bands = []
         for i, array in enumerate(self.arrays(name)):
             label = f"read-{name}-{i}-{region.name}-{window.y0}-{window.x0}"
-            spans = [array.isel(time=slice(start, stop), y=y, x=x) for start, stop in runs(times)]
-            joined = _concatenate([_block(s, f"{label}-{s_}", hold) for s_, s in enumerate(spans)], axis=0)
+            here = array.isel(y=y, x=x)
+            spans = [here.isel(time=slice(start, stop)) for start, stop in runs(times)]
+            blocks = [_block(s, f"{label}-{s_}", hold) for s_, s in enumerate(spans)]
+            # A slab that was handed all of its timesteps reads nothing, and must not ask for a block to learn that.
+            joined = _concatenate(blocks or [da.zeros((0, *here.shape[1:]), dtype=array.dtype, chunks=-1)], axis=0)
             bands.append(joined if name == DATA else joined[:, None])
         return _concatenate(bands, axis=1).rechunk(-1)
 
