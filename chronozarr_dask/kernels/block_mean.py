@@ -58,16 +58,12 @@ def block_mean_numpy(
     data: npt.NDArray[Any], mask: npt.NDArray[np.uint8] | None, nodata: Number | None
 ) -> npt.NDArray[Any]:
     """Twin of `block_mean`."""
-    h, w = data.shape[-2:]
-    wide = np.float64 if data.dtype.kind == "f" else np.int64
-    valid = valid_pixels(data, mask, nodata)
+    wide = np.float64 if data.dtype.kind == "f" else np.int32
     total: Any = wide(0)
-    count: Any = 0
-    for rows in (slice(0, None, 2), np.minimum(np.arange(1, h + 1, 2), h - 1)):
-        for cols in (slice(0, None, 2), np.minimum(np.arange(1, w + 1, 2), w - 1)):
-            ok = valid[..., rows, :][..., cols]
-            total = total + np.where(ok, data[..., rows, :][..., cols], 0).astype(wide)
-            count = count + ok.astype(np.int8)
+    count: Any = np.uint8(0)
+    for pixels, ok in zip(_four(data), _four(valid_pixels(data, mask, nodata)), strict=True):
+        total = total + np.where(ok, pixels, pixels.dtype.type(0)).astype(wide)
+        count = count + ok
     divisor = np.maximum(count, 1)
     mean = total / divisor if wide is np.float64 else total // divisor
     return np.where(count > 0, mean, fill_value(nodata)).astype(data.dtype)
@@ -103,18 +99,23 @@ def coverage_mean(coverage: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 def mask_max_numpy(mask: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Twin of `mask_max`."""
-    rows = np.maximum.reduceat(mask, np.arange(0, mask.shape[-2], 2), axis=-2)
-    return np.maximum.reduceat(rows, np.arange(0, mask.shape[-1], 2), axis=-1)
+    a, b, c, d = _four(mask)
+    greatest: npt.NDArray[np.uint8] = np.maximum(np.maximum(a, b), np.maximum(c, d))
+    return greatest
 
 
 def coverage_mean_numpy(coverage: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Twin of `coverage_mean`."""
-    h, w = coverage.shape[-2:]
-    right = np.minimum(np.arange(1, w + 1, 2), w - 1)
-    below = np.minimum(np.arange(1, h + 1, 2), h - 1)
-    rows = coverage[..., 0::2].astype(np.uint16) + coverage[..., right]
-    total: npt.NDArray[np.uint16] = rows[..., 0::2, :] + rows[..., below, :]
+    a, b, c, d = _four(coverage)
+    total: npt.NDArray[np.uint16] = a.astype(np.uint16) + b + c + d
     return ((total + 2) >> 2).astype(np.uint8)
+
+
+def _four(a: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """The pixels of each block: (0,0), (0,1), (1,0), (1,1). Beyond an odd edge it is the edge's own."""
+    h, w = a.shape[-2:]
+    below, right = (slice(1, None, 2) if n % 2 == 0 else [*range(1, n, 2), n - 1] for n in (h, w))
+    return [side for row in (a[..., 0::2, :], a[..., below, :]) for side in (row[..., 0::2], row[..., right])]
 
 
 def _plane(plane: npt.NDArray[np.uint8], greatest: bool) -> npt.NDArray[np.uint8]:
@@ -190,11 +191,11 @@ def _row_by_mask(
 def _mean(pixels: Any, valid: Any, fill: Any, zero: Any, whole: bool) -> Any:
     """Mean of the valid ones of four pixels, summed in their order; `fill` if there is none.
 
-    An invalid pixel adds a positive zero, which changes no sum: none is ever -0.0, since the first zero is positive.
+    An invalid pixel adds a positive zero, which changes no sum: each begins with one, so none is ever -0.0.
     Written out, not as a loop over the four: a loop would keep the caller's from using vector instructions.
     """
     one = zero + type(zero)(1)
-    total = zero + (zero + pixels[0] if valid[0] else zero)
+    total = zero + pixels[0] if valid[0] else zero
     total = total + (zero + pixels[1] if valid[1] else zero)
     total = total + (zero + pixels[2] if valid[2] else zero)
     total = total + (zero + pixels[3] if valid[3] else zero)
