@@ -116,12 +116,11 @@ def require_axes(axes: Axes, array: xr.DataArray, what: str) -> None:
             )
     if "time" not in axes:
         scalar = [n for n, c in array.coords.items() if c.ndim == 0 and str(n).lower() in NAMES["time"]]
-        how = (
-            f"cube.expand_dims({str(scalar[0])!r})"
-            if scalar
-            else "cube.expand_dims(time=[np.datetime64('2024-01-01')])"
+        one = repr(str(scalar[0])) if scalar else "time=[np.datetime64('2024-01-01')]"
+        raise InputError(
+            f"{what} has dimensions {dims} and no time axis: give it one, for one timestep cube.expand_dims({one}), "
+            f"after cube.chunk() where it comes from a file, which expand_dims would load"
         )
-        raise InputError(f"{what} has dimensions {dims} and no time axis: give it one, for one timestep {how}")
 
 
 def is_geographic(array: xr.DataArray, axes: Axes) -> bool:

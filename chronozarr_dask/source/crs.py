@@ -84,11 +84,9 @@ def require_epsg(crs: pyproj.CRS, where: str) -> int:
     """EPSG code of a CRS; InputError, with the CRS's name, if it has none."""
     code = epsg_of(crs)
     if code is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            like = crs.to_epsg(min_confidence=20)
+        like = _resembled(crs)
         guess = (
-            f"it resembles EPSG:{like}, so pass crs='EPSG:{like}' if that is it"
+            f"it resembles EPSG:{like}, so pass crs='EPSG:{like}' if its datum is that"
             if like
             else "pass crs= if you know one"
         )
@@ -103,6 +101,14 @@ def _is_said(value: Any) -> bool:
     return value is not None and not (isinstance(value, (str, bytes)) and not value.strip())
 
 
+def _resembled(crs: pyproj.CRS) -> int | None:
+    """EPSG code of the same projection and ellipsoid, of which the datum may be another."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        like = crs.to_epsg(min_confidence=20)
+        return like if like is not None and _numbers(pyproj.CRS.from_epsg(like)) == _numbers(crs) else None
+
+
 def _of_grid_mapping(variable: xr.DataArray) -> Any:
     for key in _OF_VARIABLE:
         if _is_said(variable.attrs.get(key)):
@@ -114,11 +120,14 @@ def _of_grid_mapping(variable: xr.DataArray) -> Any:
     return value if _is_said(value) and value not in (0, "0") else None
 
 
-def grid_mapping_names(array: xr.DataArray) -> list[str]:
-    """Names of the variables that may hold the array's CRS, the one that it names itself first."""
+def _named_mapping(array: xr.DataArray) -> list[str]:
     named = str(array.encoding.get("grid_mapping") or array.attrs.get("grid_mapping") or "")
-    own = [named.split(":")[0].split()[0]] if named.strip() else []  # "crs: x y" in the extended form of CF
-    return own or list(GRID_MAPPINGS)
+    return [named.split(":")[0].split()[0]] if named.strip() else []  # "crs: x y" in the extended form of CF
+
+
+def grid_mapping_names(array: xr.DataArray) -> list[str]:
+    """Name of the variable that holds the array's CRS, if it names one, else those that usually do."""
+    return _named_mapping(array) or list(GRID_MAPPINGS)
 
 
 def declared_crs(array: xr.DataArray, dataset: xr.Dataset) -> Iterator[tuple[str, Any]]:
@@ -168,7 +177,8 @@ def find_crs(array: xr.DataArray, dataset: xr.Dataset, explicit: Any, geographic
                 )
         found = [("the argument crs", given), *(pair for pair in found if pair not in nameless)]
     if not found:
-        raise InputError(_no_crs(array, geographic_axes))
+        lost = [n for n in _named_mapping(array) if n not in dataset.variables]
+        raise InputError(_no_crs(lost, geographic_axes))
     where, crs = found[0]
     code = require_epsg(crs, where)
     for other_where, other in found[1:]:
@@ -181,8 +191,7 @@ def find_crs(array: xr.DataArray, dataset: xr.Dataset, explicit: Any, geographic
     return pyproj.CRS.from_epsg(code)
 
 
-def _no_crs(array: xr.DataArray, geographic_axes: bool) -> str:
-    lost = [n for n in grid_mapping_names(array) if "grid_mapping" in {*array.attrs, *array.encoding}]
+def _no_crs(lost: list[str], geographic_axes: bool) -> str:
     text = "the input has no CRS: there is neither a grid-mapping variable, nor spatial_ref, nor an attribute crs"
     if lost:
         text += f" (its grid mapping {lost[0]!r} did not come along: open the file with decode_coords='all')"

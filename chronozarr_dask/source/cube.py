@@ -167,6 +167,10 @@ def _checked_axes(array: xr.DataArray, what: str) -> Axes:
     empty = [str(axes[a]) for a in axes if array.sizes[axes[a]] == 0]
     if empty:
         raise InputError(f"{what} has no element along {', '.join(empty)} (shape {array.shape}): give at least one")
+    if any(n != n for n in array.shape):  # NaN
+        raise InputError(
+            f"{what} is a dask array of unknown shape {array.shape}: call compute_chunk_sizes() on it first"
+        )
     return axes
 
 

@@ -70,6 +70,12 @@ def find_transform(array: xr.DataArray, axes: Axes, dataset: xr.Dataset, what: s
     InputError
         If the grid is not regular, rotated, south-up, mirrored, or nothing tells where it lies.
     """
+    for name in grid_mapping_names(array):
+        if name in dataset.variables and "gcps" in dataset[name].attrs:
+            raise InputError(
+                f"{what} is placed by ground control points (of variable {name!r}), not by a regular grid: warp it "
+                f"onto one first, for example with rioxarray's reproject"
+            )
     declared = list(declared_transforms(array, dataset))
     for where, t in declared:
         if t[1] or t[3]:

@@ -126,3 +126,5 @@ def test_a_coordinate_of_another_name_along_the_dimension():
     assert coordinate_along(array, "time", "t").name == "time"
     assert coordinate_along(named("t"), "time", "t") is None
     assert coordinate_along(array.assign_coords(t=[0, 1]), "time", "t").name == "t"
+    plane = named("t", "y").assign_coords(time=(("t", "y"), np.zeros((2, 2), "datetime64[s]")))
+    assert coordinate_along(plane, "time", "t") is None

@@ -14,6 +14,8 @@ UTM = pyproj.CRS.from_epsg(32631)
 BARE = one_band(crs=None)
 LOCAL = "+proj=laea +lat_0=10 +lon_0=20 +x_0=0 +y_0=0 +ellps=GRS80 +units=m"
 
+EUROPE = "+proj=laea +lat_0=52 +lon_0=10 +x_0=4321000 +y_0=3210000 +ellps=GRS80 +towgs84=1,2,3,0,0,0,0 +units=m"
+
 
 def found(array, explicit=None, dataset=None, geographic=False):
     return find_crs(
@@ -129,6 +131,8 @@ def test_wkt_with_a_datum_shift_of_zero():
             None,
             ["variable 'spatial_ref' is EPSG:32631", "attribute 'crs' of the array is EPSG:32632"],
         ),
+        (mapping("utm", {}).assign_attrs(grid_mapping="utm"), None, ["nor an attribute crs; pass crs="]),
+        (BARE.assign_attrs(crs=EUROPE), None, ["no EPSG code", "resembles EPSG:3035", "crs='EPSG:3035' if its datum"]),
         (BARE.assign_attrs(crs=LOCAL), None, ["attribute 'crs'", "'unknown'", "no EPSG code", "pass crs=", "warp"]),
         (BARE.assign_attrs(crs=LOCAL), 4326, ["WGS 84", "'unknown'", "only one is geographic"]),
         (BARE, LOCAL, ["the argument crs", "no EPSG code"]),

@@ -1,8 +1,11 @@
 """From any cube of rasters to the normalised one: order, names, laziness, and one clear error for what cannot be."""
 
 import pickle
+import subprocess
+import sys
 from itertools import permutations
 
+import dask.array as da
 import numpy as np
 import pytest
 import rasterio
@@ -143,6 +146,14 @@ def test_a_cube_can_be_pickled():
     np.testing.assert_array_equal(values(cube), pixels())
 
 
+def test_importing_it_is_quiet():
+    code = (
+        "import sys, chronozarr_dask.source.files, chronozarr_dask.source.cube as c; print('dask.array' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert (ran.stdout.strip(), ran.stderr) == ("False", "")
+
+
 def test_the_input_is_not_changed():
     array = make().transpose("x", "y", "band", "time")
     before = array.copy(deep=True)
@@ -218,11 +229,13 @@ def test_warnings():
 
 
 FLAT = one_band(crs=None)
+UNKNOWN = da.from_array(pixels()[0, 0])[da.from_array(np.ones(4, bool))][None]  # as a boolean selection leaves it
 
 
 @pytest.mark.parametrize(
     ("cube", "how", "parts"),
     [
+        (xr.DataArray(UNKNOWN, dims=("time", "y", "x")), {}, ["unknown shape (1, nan, 5)", "compute_chunk_sizes()"]),
         (make(crs=None), {}, ["no CRS", "crs='EPSG:32631'"]),
         (make(crs=None).rename(y="lat", x="lon"), {}, ["latitude and longitude", "crs='EPSG:4326'"]),
         (make(), {"crs": "EPSG:3035"}, ["EPSG:3035", "EPSG:32631"]),

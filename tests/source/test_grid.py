@@ -163,6 +163,10 @@ def test_the_tolerance_is_a_thousandth_of_a_pixel():
             grid(attrs={"transform": (1, 0, 0, 0, -1, 0)}).drop_vars("x"),
             ["'transform' does not agree with the other axis"],
         ),
+        (
+            grid(mapping={"gcps": '{"type": "FeatureCollection"}'}),
+            ["ground control points", "'spatial_ref'", "reproject"],
+        ),
         (grid(Y[:1], X[:1]), ["single pixel", "attrs['transform']"]),
         (grid(attrs={"transform": "north"}), ["'transform'", "not six numbers"]),
         (grid(attrs={"transform": [1, 2]}), ["'transform'", "six finite numbers"]),

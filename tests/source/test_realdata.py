@@ -3,6 +3,9 @@
 import netCDF4
 import numpy as np
 import pytest
+import rasterio
+import rasterio.windows
+import rioxarray
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.source.cube import as_cube
@@ -92,3 +95,63 @@ def test_a_cube_that_was_given_a_hand(realdata):
         raw.set_auto_maskandscale(False)
         for band, part in zip(cube.bands, cube.parts, strict=True):
             assert part.values.tobytes() == raw[band.name][:][:, ::-1].tobytes()
+
+
+RASTERS = {
+    "cogeotiff/DEM_BS28_2016_1000_1141.tif": None,
+    "cogeotiff/rgba8_cog_big.tiff": None,
+    "cogeotiff/sparse.tiff": None,
+    "gdalraster/sr_b4_20200829.tif": None,
+    "georust/labels.tif": None,
+    "georust/offset_scaled_tinymarble.tif": None,
+    "odc_geo/au-3577.tif": None,
+    "rasterio/RGBA.uint16.tif": None,
+    "rasterio/all-nodata.tif": None,
+    "rasterio/byte.tif": None,
+    "rasterstats/all_nodata.tif": None,
+    "rasterstats/dataset_mask.tif": None,
+    "rio_cogeo/image_rgb_mask.tif": None,
+    "titiler/cog_with_nan.tif": None,
+    "titiler/dem.tif": None,
+    "cogeotiff/big.endian.tiff": "no CRS",
+    "cogeotiff/model_transformation.tif": "dtype int8",
+    "gdalraster/complex.tif": "dtype complex64",
+    "gdalraster/geomatrix.tif": "rotated or sheared",
+    "gdalraster/int64.tif": "dtype int64",
+    "gdalraster/south-up.tif": "south-up",
+    "georust/dem-hills.tiff": "'unknown', for which there is no EPSG code",
+    "georust/gcp.tif": "ground control points",
+    "georust/tinymarble.tif": "no CRS",
+    "odc_geo/au-3577-rotated.tif": "rotated or sheared",
+    "odc_geo/au-gcp.tif": "ground control points",
+    "rasterio/goes.tif": "no EPSG code",
+    "rasterio/rotated.tif": "no CRS",
+    "rio_cogeo/image_nan.tif": "dtype float64",
+    "rio_cogeo/image_nodata.tif": "'Albers', for which there is no EPSG code",
+    "titiler/cog_scale.tif": "no EPSG code",
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # rioxarray's own, of files without a place
+@pytest.mark.parametrize("name", RASTERS)
+def test_rasters_that_break_pipelines(realdata, name):
+    path = realdata / "odd" / name
+    array = rioxarray.open_rasterio(path).chunk().expand_dims(time=[np.datetime64("2024-01-01", "ns")])
+    if RASTERS[name] is not None:
+        with pytest.raises(InputError) as error:
+            as_cube(array)
+        assert RASTERS[name] in str(error.value)
+        return
+    cube = as_cube(array)
+    with rasterio.open(path) as raw:
+        assert cube.georef.transform == tuple(raw.transform)[:6]
+        assert cube.georef.crs == f"EPSG:{raw.crs.to_epsg()}"
+        assert (cube.n_band, cube.height, cube.width) == (raw.count, raw.height, raw.width)
+        if raw.nodata is not None and raw.nodata == raw.nodata:
+            assert cube.nodata == raw.nodata
+        assert [b.scale for b in cube.bands] == list(raw.scales)
+        assert [b.offset for b in cube.bands] == list(raw.offsets)
+        window = rasterio.windows.Window(3, 2, 20, 10)
+        got = cube.parts[0].isel(time=0, y=slice(2, 12), x=slice(3, 23))
+        if raw.width * raw.height < 1_000_000:
+            assert got.values.tobytes() == raw.read(window=window).tobytes()

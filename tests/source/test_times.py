@@ -67,7 +67,10 @@ def test_numbers_with_cf_units(values, attrs, ms):
 
 
 @pytest.mark.parametrize("calendar", ["standard", "proleptic_gregorian"])
-@pytest.mark.parametrize("origin", ["1-1-1", "0400-02-28 06:00:00", "1582-10-04", "1582-10-15", "1900-3-1"])
+@pytest.mark.parametrize(
+    "origin",
+    ["1-1-1", "0400-02-28 06:00:00", "1300-01-01", "1500-02-28", "1500-03-01", "1582-10-04", "1582-10-15", "1900-3-1"],
+)
 def test_origins_of_long_ago_as_cftime_has_them(calendar, origin):
     units = f"days since {origin}"
     expected = cftime.num2date(738_000, units, calendar)
@@ -126,6 +129,7 @@ def test_a_pandas_index_with_a_time_zone():
         ([1.5], {"units": "milliseconds since 2024-01-01"}, ["timestep 0", "1.5 milliseconds since", "finer"]),
         ([1], {"units": "microseconds since 2024-01-01"}, ["timestep 0", "finer"]),
         (np.array([pd.Timestamp("2024-01-01T00:00:00.000000001")], object), {}, ["finer"]),
+        (np.array([pd.Timestamp("2024-01-01T00:00:00.000000001", tz="UTC")], object), {}, ["finer"]),
         (np.array(["2024-01-01", "NaT"], "datetime64[ns]"), {}, ["timestep 1", "no time", "isel"]),
         ([0.0, np.nan], {"units": "days since 2024-01-01"}, ["timestep 1", "no time"]),
         ([0, -999], {"units": "days since 2024-01-01", "_FillValue": -999}, ["timestep 1", "fill value"]),
