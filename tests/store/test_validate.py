@@ -23,7 +23,7 @@ from tests.store import (
     test_validate_levels,
     test_validate_shards,
 )
-from tests.store.validate_cases import CZ, LEVELS, STORES, Memory, base, encode, problems
+from tests.store.validate_cases import CZ, LEVELS, STORES, Memory, append, base, encode, problems
 
 # ---- stores that conform -------------------------------------------------------------------------------------------
 
@@ -146,6 +146,23 @@ def test_a_crs_that_is_not_projected_for_the_area_is_a_warning(crs: str) -> None
     assert [(p.severity, p.section, p.path) for p in problems(store)] == [
         ("warning", "3.2", "zarr.json: chronozarr.crs")
     ]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", ["star", "full", "none"])
+def test_a_store_that_was_appended_to_conforms(tmp_path: Path, name: str) -> None:
+    folder = encode(name, tmp_path / "store")
+    append(name, folder, 2)
+    append(name, folder, 3)
+    assert validate(folder) == []
+
+
+@pytest.mark.oracle
+def test_levels_that_no_list_names_are_found_by_their_groups() -> None:
+    store = base("star").copy()
+    _old(store)
+    store.drop("", "attributes.multiscales")
+    assert [(p.section, p.path) for p in problems(store)] == [("3.1", "zarr.json: multiscales")]
 
 
 # ---- other targets -------------------------------------------------------------------------------------------------

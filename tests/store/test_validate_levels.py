@@ -204,6 +204,7 @@ TEMPORAL_BLOCK = [
     Row("references that are a list", "star", root("temporal.delta_reference", [0]), "4.1", "delta_reference"),
     Row("an interval of 0", "star", root("temporal.anchor_interval", 0), "4.1", "anchor_interval"),
     Row("an interval that is a text", "star", root("temporal.anchor_interval", "3"), "4.1", "anchor_interval"),
+    Row("an interval of 1 beside references", "star", root("temporal.anchor_interval", 1), "4.1", "anchor_indices"),
     Row("another interval", "star", root("temporal.anchor_interval", 2), "4.1", "anchor_indices"),
     Row("an anchor left out", "star", root("temporal.anchor_indices", [0, 6]), "4.1", "anchor_indices"),
     Row("an anchor beyond the end", "star", root("temporal.anchor_indices", [0, 3, 6, 9]), "4.1", "anchor_indices"),

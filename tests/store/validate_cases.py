@@ -23,6 +23,7 @@ CZ = "attributes.chronozarr"
 MULTISCALES = "attributes.multiscales"
 N_TIME, N_BAND, HEIGHT, WIDTH, CS = 7, 2, 37, 45, 16
 LEVELS = ("0", "1", "2")
+MONTHS = np.arange("2024-01", "2025-01", dtype="datetime64[M]").astype("datetime64[ns]")
 PROVENANCE = {"sources": ["sentinel-2-l2a"], "composite": "monthly median", "gap_fill": "none", "notes": "a test"}
 
 
@@ -61,18 +62,24 @@ STORES: dict[str, Callable[[], tuple[np.ndarray, dict[str, Any]]]] = {
 def encode(name: str, folder: Path) -> Path:
     """Write the store `name` with the reference encoder."""
     data, options = STORES[name]()
-    months = np.arange("2024-01", "2025-01", dtype="datetime64[M]").astype("datetime64[ns]")
     chronozarr.encode(
         iter(list(data)),
         folder,
         crs="EPSG:32631",
         transform=(10.0, 0.0, 500000.0, 0.0, -10.0, 5000000.0),
-        times=months[: len(data)],
+        times=MONTHS[: len(data)],
         bands=["B04", "B08"],
         chunk_size=CS,
         **options,
     )
     return folder
+
+
+def append(name: str, folder: Path, n: int) -> None:
+    """Append `n` timesteps to the store `name` with the reference encoder."""
+    before = len(chronozarr.open_store(folder).times)
+    planes = {k: iter(list(_plane()[:n])) for k in ("mask", "coverage") if k in STORES[name]()[1]}
+    chronozarr.append(folder, iter(list(STORES[name]()[0][:n])), times=MONTHS[before : before + n], **planes)
 
 
 @dataclass

@@ -8,10 +8,7 @@ import numpy as np
 
 from chronozarr_dask.format.dtypes import PROFILES
 from chronozarr_dask.store.validate.documents import BLOCK
-from chronozarr_dask.store.validate.facts import (
-    DATA,
-    Facts,
-)
+from chronozarr_dask.store.validate.facts import DATA, Facts
 from chronozarr_dask.store.validate.model import Model, Nodes
 from chronozarr_dask.store.validate.problem import Findings
 from chronozarr_dask.store.validate.root import RootFacts
@@ -121,9 +118,7 @@ def _check_chunked(facts: Facts, level: int, model: Model, out: Findings) -> Non
     expected = (model.n_time, *middle, *(model.level_size(level) or (None, None)))
     if facts.shape is not None and _differ(facts.shape, expected):
         halves = is_data and level > 0 and not _differ(facts.shape[:2], expected[:2])
-        message = (
-            "each level is half of the one below, rounded up" if halves else "it differs from the rest of the store"
-        )
+        message = "half of the level below, rounded up" if halves else "it differs from the rest of the store"
         out.error("6" if halves else section, f"{facts.key}: shape", message, expected, facts.shape)
     cut = facts.chunking
     if cut is not None:

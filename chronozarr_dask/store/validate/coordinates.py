@@ -61,9 +61,8 @@ def _check_time(root: RootFacts, model: Model, arrays: dict[int, Any], out: Find
         return
     if mirror is not None and mirror != times:
         i = _first(mirror, times)
-        out.error(
-            "3.5", f"{BLOCK}.times[{i}]", "it is the rendering of the time coordinate", _iso(times[i]), _iso(mirror[i])
-        )
+        message = "it is the rendering of the time coordinate"
+        out.error("3.5", f"{BLOCK}.times[{i}]", message, _iso(times[i]), _iso(mirror[i]))
     for level, found in said.items():
         if found != times:
             i = _first(found, times)
@@ -96,9 +95,8 @@ def _check_bands(root: RootFacts, model: Model, arrays: dict[int, Any], out: Fin
     agreed = vote([*known.values(), *names.values()])
     for name, found in known.items():
         if found != agreed:
-            out.error(
-                "3.5", f"{BLOCK}.{name}", "bands, band_names and the band coordinate have the same names", agreed, found
-            )
+            message = "bands, band_names and the band coordinate have the same names"
+            out.error("3.5", f"{BLOCK}.{name}", message, agreed, found)
     for level, found in arrays.items():
         if isinstance(found, tuple):
             if found != agreed:
@@ -135,8 +133,8 @@ def _check_centres(found: npt.NDArray[Any], level: int, name: str, model: Model,
 
 def _has_changes(root: RootFacts, model: Model) -> bool:
     """Whether there is a timestep that is no anchor."""
-    interval = as_mapping(root.block.get("temporal")).get("anchor_interval")
-    return model.n_time != 1 and interval != 1
+    temporal = as_mapping(root.block.get("temporal"))
+    return model.n_time != 1 and (temporal.get("anchor_interval") != 1 or bool(temporal.get("delta_reference")))
 
 
 def _check_volatility(values: Any, has_changes: bool, out: Findings) -> None:

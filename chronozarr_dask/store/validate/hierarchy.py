@@ -19,7 +19,7 @@ MAX_LEVELS = 64
 def read_nodes(root: RootFacts, documents: Documents, out: Findings) -> Nodes:
     """Every group and array that the root promises, what is missing reported."""
     n_said = [min(len(v), MAX_LEVELS) if v else None for v in (root.datasets, root.mirror)]
-    n = max((s for s in n_said if s), default=1)
+    n = max((s for s in n_said if s), default=0) or _count(documents)
     names = dict.fromkeys([root.variable or DATA_NAME, DATA_NAME])
     parts = [*names, *COORDINATE_ROLES, *PLANE_ROLES]
     documents.read([str(n), VOLATILITY, *(str(k) for k in range(n)), *(f"{k}/{p}" for k in range(n) for p in parts)])
@@ -37,6 +37,17 @@ def read_nodes(root: RootFacts, documents: Documents, out: Findings) -> Nodes:
         out.error("5", f"{VOLATILITY}/zarr.json", "every store has a volatility array", "an array", None)
     _check_planes(root, nodes, documents, out)
     return nodes
+
+
+def _count(documents: Documents) -> int:
+    """Number of level groups from 0, for a root that lists none."""
+    n = 0
+    while n < MAX_LEVELS:
+        documents.read([str(n)])
+        if documents.absent(str(n)):
+            break
+        n += 1
+    return max(n, 1)
 
 
 def _variable(root: RootFacts, documents: Documents, n: int, out: Findings) -> str:
