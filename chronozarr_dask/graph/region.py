@@ -78,7 +78,8 @@ def region_receipt(job: Job, region: Region, hold: Hold) -> Delayed:
         if level not in p.levels:
             continue
         for name in _names(job):
-            writer = _writer(job, region, present, arrays[level, job.spec.layout.variable if name == DATA else name])
+            objects = arrays[level, job.spec.layout.variable if name == DATA else name]
+            writer = _writer(job, region, present, objects)
             stored.append(_store(writer, levels[name], f"store-{name}-{level}-{region.name}"))
     finish = dask.delayed(_finish, pure=False)
     return finish(job.journal, region, stored, statistics, dask_key_name=f"receipt-{region.name}")
@@ -199,9 +200,15 @@ def _writer(job: Job, region: Region, present: tuple[int, ...], objects: Any) ->
     )
 
 
-def _store(writer: ArrayWriter, array: da.Array, label: str) -> Delayed:
-    stored = _map(_Boxed(writer.store), array, shape=(1, 1, 1, 1), dtype=object, name=label)
-    return stored.to_delayed(optimize_graph=False).item()
+def _store(writer: ArrayWriter, array: da.Array, label: str) -> list[Delayed]:
+    """Star-delta, compression and storing, one row of cells a task; the rows are views, so nothing is copied."""
+    out = []
+    for row, part in writer.rows():
+        y = (row - writer.objects.cells.y0) * writer.chunk_size
+        frames = array[:, :, y : y + writer.chunk_size]
+        stored = _map(_Boxed(part.store), frames, shape=(1, 1, 1, 1), dtype=object, name=f"{label}-{row}")
+        out.append(stored.to_delayed(optimize_graph=False).item())
+    return out
 
 
 @dataclass(frozen=True)
@@ -244,9 +251,9 @@ def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.A
     return sums.to_delayed(optimize_graph=False).item()
 
 
-def _finish(journal: Journal, region: Region, stored: list[Any], statistics: Any) -> tuple[int, int]:
+def _finish(journal: Journal, region: Region, stored: list[list[Any]], statistics: Any) -> tuple[int, int]:
     """Write the receipt: every object of the region is acknowledged by now."""
-    arrays: tuple[Stored, ...] = tuple(s.item() for s in stored)
+    arrays = tuple(Stored.joined([row.item() for row in rows]) for rows in stored)
     changes, values = ((), ()) if statistics is None else statistics.item()
     receipt = Receipt(region.name, arrays, changes, values)
     journal.put_receipt(region, receipt)

@@ -30,8 +30,8 @@ class Plan:
     passes : tuple of Pass
     staged : bool
         Whether the source is written once into the journal, cut along the regions, and read from there.
-    region_bytes : int
-        Peak bytes of the largest region.
+    region_bytes, total_bytes : int
+        Peak bytes of the largest region, and of the whole raster if it were one.
     """
 
     layout: Layout
@@ -40,6 +40,7 @@ class Plan:
     passes: tuple[Pass, ...]
     staged: bool
     region_bytes: int
+    total_bytes: int
 
     @cached_property
     def _schedules(self) -> dict[int, tuple[int, ...]]:
@@ -105,6 +106,7 @@ class Plan:
             "passes": [p.to_json() for p in self.passes],
             "staged": self.staged,
             "region_bytes": self.region_bytes,
+            "total_bytes": self.total_bytes,
         }
 
     @classmethod
@@ -117,6 +119,7 @@ class Plan:
             tuple(Pass.from_json(p) for p in doc["passes"]),
             doc["staged"],
             doc["region_bytes"],
+            doc["total_bytes"],
         )
 
 
@@ -143,7 +146,7 @@ def make_plan(problem: Problem, planes: tuple[Plane, ...], intervals: tuple[int,
     passes = [Pass(0, 0, depth, shape.row_cuts, shape.col_cuts, shape.time_cuts)]
     while passes[-1].base + passes[-1].depth < most:
         passes.append(_next_pass(problem, passes[-1], shape))
-    return Plan(layout, planes, intervals, tuple(passes), shape.staged, problem.bytes_of(shape))
+    return Plan(layout, planes, intervals, tuple(passes), shape.staged, problem.bytes_of(shape), problem.total_bytes)
 
 
 def _next_pass(problem: Problem, before: Pass, shape: Shape) -> Pass:

@@ -58,9 +58,19 @@ class Budget:
     process_threads: int
     threads: int
 
-    def in_flight(self, region_bytes: int) -> int:
-        """Regions of that size in flight in one process."""
-        return max(1, min(self.process_threads, self.memory // max(region_bytes, 1)))
+    def wanted(self, total: int) -> int:
+        """Bytes of a region that give every thread several regions of `total` bytes of work, within the memory."""
+        share = self.memory // self.process_threads
+        return max(min(WANTED_BYTES, total // (REGIONS_PER_THREAD * self.threads), share), 1)
+
+    def in_flight(self, region_bytes: int, total: int) -> int:
+        """Regions of that size in flight in one process: one a thread, fewer where they are larger than was wanted.
+
+        A region that cannot be as small as is wanted (a shard over the whole time axis, blocks that are whole maps) leaves
+        threads over; it uses them itself, since it stores row of cells by row of cells.
+        """
+        ample = self.wanted(total) * self.process_threads
+        return max(1, min(self.process_threads, ample // max(region_bytes, 1)))
 
 
 @dataclass(frozen=True)
@@ -113,6 +123,11 @@ class Problem:
     budget: Budget
     wish: Wish = Wish()
 
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of the whole raster as one region."""
+        return region_bytes(self.layout, self.pixel, self.layout.grid(0), self.layout.n_time, assembled=False)
+
     def bytes_of(self, shape: Shape) -> int:
         """Peak bytes of the largest region of a shape."""
         slabs = Slabs(shape.time_cuts, self.schedules)
@@ -147,10 +162,9 @@ def choose_shape(problem: Problem) -> Shape:
 
 def _fitting(problem: Problem) -> Shape | None:
     """The first shape that fits the wanted size, else the first that fits the memory, else None."""
-    grid, budget = problem.layout.grid(0), problem.budget
-    total = region_bytes(problem.layout, problem.pixel, grid, problem.layout.n_time, assembled=False)
+    budget, total = problem.budget, problem.total_bytes
     share = budget.memory // budget.process_threads
-    wanted = max(min(WANTED_BYTES, total // (REGIONS_PER_THREAD * budget.threads), share), 1)
+    wanted = budget.wanted(total)
     limits = {share, budget.memory}
     while wanted < share:  # where the source's blocks forbid as many regions as are wanted, the next best number
         limits.add(wanted)

@@ -14,7 +14,7 @@ from typing import Any
 import xarray as xr
 
 from chronozarr_dask._version import __version__
-from chronozarr_dask.errors import ChronozarrError, InputError, ResumeError, RunError, TargetError
+from chronozarr_dask.errors import InputError, ResumeError, RunError, TargetError
 from chronozarr_dask.graph.frames import CubeFrames
 from chronozarr_dask.graph.staging import staged_whole
 from chronozarr_dask.options import EncodeOptions, make_options
@@ -55,7 +55,8 @@ def encode(
     storage_options : mapping, optional
         For fsspec. No secrets with a `client`: they would travel in tasks.
     client : distributed.Client, optional
-        Cluster to run on; threads of this process when left out.
+        Cluster to run on. When left out, threads of this process: as many as Dask's option `num_workers` says, else one
+        for each core.
     resume : bool
         Go on with an interrupted run of the same input and options.
     progress : callable, optional
@@ -87,7 +88,7 @@ def encode(
         raise RunError(
             f"interrupted; what is finished is kept in {run.journal.url}: go on with resume (encode --resume)"
         ) from None
-    except ChronozarrError:
+    except BaseException:
         run.workers.close(cancel=True)
         raise
     run.workers.close(cancel=False)
@@ -134,7 +135,7 @@ def _prepare(
         source=staged_whole(frames, plan, journal.objects, spec) if plan.staged else frames,
         workers=workers,
         warnings=cube.warnings,
-        in_flight=budget.in_flight(plan.region_bytes),
+        in_flight=budget.in_flight(plan.region_bytes, plan.total_bytes),
     )
 
 

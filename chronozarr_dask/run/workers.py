@@ -47,7 +47,7 @@ class Threads:
     """Threads of this process: one region each, computed within its thread."""
 
     def __init__(self, memory: int | None, threads: int | None = None) -> None:
-        self.process_threads = self.threads = threads or n_cores()
+        self.process_threads = self.threads = threads or dask.config.get("num_workers", None) or n_cores()
         self.memory = memory or int(memory_limit() * DEFAULT_SHARE)
         self._in_flight = self.threads
         self._pool: ThreadPoolExecutor | None = None

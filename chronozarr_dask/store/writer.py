@@ -6,8 +6,8 @@ whose stored bytes are all fill is left out (2.1); a shard is put together whole
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,11 @@ class Stored:
     lengths: tuple[int, ...]
     checksums: tuple[int, ...]
 
+    @classmethod
+    def joined(cls, rows: Sequence[Stored]) -> Stored:
+        """Of several rows of cells, top to bottom."""
+        return cls(tuple(n for r in rows for n in r.lengths), tuple(c for r in rows for c in r.checksums))
+
 
 @dataclass(frozen=True)
 class ArrayWriter:
@@ -71,6 +76,12 @@ class ArrayWriter:
     fill: Number
     codec: Codec
     shard_time: int | None
+
+    def rows(self) -> Iterator[tuple[int, ArrayWriter]]:
+        """(row, writer) of every row of cells."""
+        cells = self.objects.cells
+        for row in range(cells.y0, cells.y1):
+            yield row, replace(self, objects=replace(self.objects, cells=replace(cells, y0=row, y1=row + 1)))
 
     def store(self, frames: npt.NDArray[Any]) -> Stored:
         """Store the objects of `frames`, ndarray (present, band, y, x); a plane has one band."""
