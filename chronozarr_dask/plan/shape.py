@@ -148,9 +148,9 @@ def choose_shape(problem: Problem) -> Shape:
     if shape is not None and not _chain_starves(problem, shape):
         return shape
     if problem.blocks.opaque:
-        staged = _fitting(replace(problem, blocks=Blocks()))
+        staged = _fitting(replace(problem, blocks=Blocks()), staged=True)
         if staged is not None and (shape is None or staged.n_places > shape.n_places):
-            return replace(staged, staged=True)
+            return staged
     elif shape is None:
         shape = _fitting(replace(problem, blocks=Blocks()))
     if shape is None:
@@ -160,7 +160,7 @@ def choose_shape(problem: Problem) -> Shape:
     return shape
 
 
-def _fitting(problem: Problem) -> Shape | None:
+def _fitting(problem: Problem, *, staged: bool = False) -> Shape | None:
     """The first shape that fits the wanted size, else the first that fits the memory, else None."""
     budget, total = problem.budget, problem.total_bytes
     share = budget.memory // budget.process_threads
@@ -170,7 +170,8 @@ def _fitting(problem: Problem) -> Shape | None:
         limits.add(wanted)
         wanted *= 2
     for limit in sorted(limits):
-        for shape in _shapes(problem, limit=limit):
+        for cuts in _shapes(problem, limit=limit):
+            shape = replace(cuts, staged=staged)
             if problem.bytes_of(shape) <= limit and _holds_whole_blocks(problem, shape):
                 return shape
     return None
@@ -243,7 +244,11 @@ def _chain_starves(problem: Problem, shape: Shape) -> bool:
 
 def check_wish(wish: Wish, layout: Layout) -> None:
     """Raise PlanError when a named shape cannot be cut at all."""
-    if wish.time_slab is not None and layout.shard_time is not None and wish.time_slab < min(layout.shard_time, layout.n_time):
+    if (
+        wish.time_slab is not None
+        and layout.shard_time is not None
+        and wish.time_slab < min(layout.shard_time, layout.n_time)
+    ):
         raise PlanError(
             f"time_slab is {wish.time_slab}, but a shard of {layout.shard_time} timesteps is stored whole: set time_slab "
             f"to at least {layout.shard_time}, or shard_time lower"
