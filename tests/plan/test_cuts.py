@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,7 +64,7 @@ def test_cuts_are_positions_from_end_to_end(where: tuple[int, ...], target: int)
     assert (cuts[0], cuts[-1]) == (where[0], where[-1])
     assert sorted(set(cuts)) == list(cuts)
     assert set(cuts) <= set(where)
-    for a, b in zip(cuts, cuts[1:], strict=False):
+    for a, b in pairwise(cuts):
         within = [p for p in where if a < p <= a + target]
         assert b == (max(within) if within else min(p for p in where if p > a))
 
@@ -71,6 +73,6 @@ def test_cuts_are_positions_from_end_to_end(where: tuple[int, ...], target: int)
 def test_no_star_is_cut(n_time: int, interval: int):
     refs = schedule(n_time, interval)
     starts = star_starts(refs)
-    for a, b in zip(starts, starts[1:], strict=False):
+    for a, b in pairwise(starts):
         assert len(set(refs[a:b])) == 1  # one anchor
         assert a <= refs[a] < b  # and it lies within

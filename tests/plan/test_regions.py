@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import pytest
@@ -50,7 +50,8 @@ def layout(height: int, width: int, cs: int = 2, n_time: int = 3, shard: int | N
 
 
 def keys(plan: Plan) -> list[str]:
-    return [k for region in plan.regions() for array in plan.arrays(region) for k in array.keys()]
+    arrays = [array for region in plan.regions() for array in plan.arrays(region)]
+    return list(chain.from_iterable(array.keys() for array in arrays))
 
 
 # ---- literal ---------------------------------------------------------------------------------------------------------

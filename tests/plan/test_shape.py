@@ -35,7 +35,10 @@ CROOKED = Blocks(every(5, 24), every(50, 16 * CS), every(50, 16 * CS), opaque=Tr
 FILE = Blocks(every(1, 24), every(CS, 16 * CS), every(CS, 16 * CS))
 
 
-def problem(blocks: Blocks = Blocks(), budget: Budget = AMPLE, wish: Wish = Wish(), **layout: Any) -> Problem:
+ANYWHERE, NOTHING = Blocks(), Wish()
+
+
+def problem(blocks: Blocks = ANYWHERE, budget: Budget = AMPLE, wish: Wish = NOTHING, **layout: Any) -> Problem:
     of = replace(LAYOUT, **layout)
     return Problem(of, (schedule(of.n_time, 6),), PixelBytes(2, 0), blocks, budget, wish)
 
