@@ -31,7 +31,7 @@ _STANDARD_NAME: dict[str, Coordinate] = {
 _AXIS_TYPE: dict[str, Coordinate] = {"Time": "time", "Lat": "y", "Lon": "x", "GeoY": "y", "GeoX": "x"}
 # The spellings that CF 1.11 lists for latitude and longitude (4.1 and 4.2 of that document).
 NORTH = frozenset("degrees_north degree_north degree_N degrees_N degreeN degreesN".split())
-EAST = frozenset("degrees_east degree_east degree_E degrees_E degreeE degreesE".split())
+EAST = frozenset("degrees_east degree_east degree_E degrees_E degreeE degreesE".split())  # codespell:ignore
 
 
 def axis_of_attributes(coordinate: xr.DataArray) -> Coordinate | None:

@@ -32,8 +32,6 @@ def parse_crs(crs: Any, where: str) -> pyproj.CRS:
         crs = (
             crs.get("wkt") or crs.get("projjson") or str(crs.get("url")).rstrip("/").replace("/0/", ":").split("/")[-1]
         )
-    if isinstance(crs, str) and crs.isdigit():
-        crs = int(crs)
     if hasattr(crs, "item"):
         crs = crs.item()
     with warnings.catch_warnings():

@@ -135,13 +135,13 @@ def as_cube(
     arrays = pick_arrays(cube, variable, {p for p in (mask, coverage) if isinstance(p, str)})
     planes = {"mask": pick_plane(cube, mask, "mask"), "coverage": pick_plane(cube, coverage, "coverage")}
     dataset = cube if isinstance(cube, xr.Dataset) else xr.Dataset(coords=cube.coords)
-    whats = [_what(a) for a in arrays]
-    axes = [_checked_axes(a, what) for a, what in zip(arrays, whats, strict=True)]
+    called = [_what(a) for a in arrays]
+    axes = [_checked_axes(a, what) for a, what in zip(arrays, called, strict=True)]
     first, first_axes = arrays[0], axes[0]
-    dtype = _checked_dtype(arrays, whats)
+    dtype = _checked_dtype(arrays, called)
     times = decode_times(coordinate_along(first, "time", first_axes["time"]), first.sizes[first_axes["time"]])
     found_crs = find_crs(first, dataset, crs, is_geographic(first, first_axes))
-    georef = Georeference(f"EPSG:{found_crs.to_epsg()}", find_transform(first, first_axes, dataset, whats[0]))
+    georef = Georeference(f"EPSG:{found_crs.to_epsg()}", find_transform(first, first_axes, dataset, called[0]))
     parts = tuple(view(a, ax, DATA_DIMS, np.dtype(dtype)) for a, ax in zip(arrays, axes, strict=True))
     shape = (parts[0].shape[0], *parts[0].shape[2:])
     return Cube(
@@ -152,7 +152,7 @@ def as_cube(
         bands=resolve_bands([b for a, ax in zip(arrays, axes, strict=True) for b in bands_of(a, ax)], bands),
         georef=georef,
         dtype=dtype,
-        nodata=_resolved_nodata(nodata, arrays, axes, whats, dtype),
+        nodata=_resolved_nodata(nodata, arrays, axes, called, dtype),
         warnings=crs_warnings(found_crs),
     )
 
@@ -174,8 +174,8 @@ def _checked_axes(array: xr.DataArray, what: str) -> Axes:
     return axes
 
 
-def _checked_dtype(arrays: list[xr.DataArray], whats: list[str]) -> str:
-    for array, what in zip(arrays, whats, strict=True):
+def _checked_dtype(arrays: list[xr.DataArray], called: list[str]) -> str:
+    for array, what in zip(arrays, called, strict=True):
         check_stored(array, what)
         try:
             name = profile(stored_dtype(array)).name
@@ -197,14 +197,14 @@ def _plane(
 
 
 def _resolved_nodata(
-    nodata: Any, arrays: list[xr.DataArray], axes: list[Axes], whats: list[str], dtype: str
+    nodata: Any, arrays: list[xr.DataArray], axes: list[Axes], called: list[str], dtype: str
 ) -> Number | None:
     if not isinstance(nodata, str):
         return check_nodata(nodata, dtype)
     if nodata != "default":
         raise InputError(f"nodata is {nodata!r}: give a number, None for null, or 'default'")
     found: list[tuple[str, Number | None]] = []
-    for array, ax, what in zip(arrays, axes, whats, strict=True):
+    for array, ax, what in zip(arrays, axes, called, strict=True):
         n_band = array.sizes[ax["band"]] if "band" in ax else 1
         found.append((what, declared_nodata(array, n_band, what)))
     declared = [(what, value) for what, value in found if value is not None]

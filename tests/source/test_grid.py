@@ -116,6 +116,12 @@ def test_a_stale_declaration_gives_way_to_the_coordinates():
     assert transform_of(clipped)[2] == 500_010.0
 
 
+@pytest.mark.parametrize(("by", "believed"), [(0.009, True), (-0.009, True), (0.011, False), (-0.011, False)])
+def test_a_declaration_is_believed_within_a_thousandth_of_a_pixel(by, believed):
+    shifted = (10.0, 0.0, 500_000.0 + by, 0.0, -10.0, 5_000_000.0)
+    assert transform_of(grid(attrs={"transform": shifted})) == (shifted if believed else TRANSFORM)
+
+
 def test_the_second_declaration_counts_when_the_first_is_stale():
     array = grid(attrs={"transform": TRANSFORM}, mapping={"GeoTransform": "0 10 0 0 0 -10"})
     assert transform_of(array) == TRANSFORM
