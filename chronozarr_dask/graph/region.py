@@ -242,7 +242,7 @@ def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.A
     refs = job.plan.references(job.encoding)
     pairs = tuple((at[t], at[refs[t]]) for t in job.plan.slabs.own(region.slab) if refs[t] != t)
     sums = _map(
-        _Boxed(_Statistics(pairs, job.spec.layout.chunk_size, job.spec.nodata)),
+        _Boxed(_Statistics(pairs, job.spec.layout.chunk_size, job.spec.no_value)),
         level0,
         shape=(1, 1, 1, 1),
         dtype=object,

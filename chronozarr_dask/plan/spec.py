@@ -11,7 +11,7 @@ from chronozarr_dask.format.bands import Band
 from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.format.dtypes import Number, fill_value
 from chronozarr_dask.format.georef import Georeference
-from chronozarr_dask.format.layout import Layout
+from chronozarr_dask.format.layout import MASK, Layout
 from chronozarr_dask.format.planes import Plane
 from chronozarr_dask.format.provenance import Provenance
 from chronozarr_dask.format.temporal import Encoding, Selection, Temporal
@@ -51,6 +51,11 @@ class StoreSpec:
     def fill(self) -> Number:
         """``fill_value`` of the data arrays."""
         return fill_value(self.nodata)
+
+    @property
+    def no_value(self) -> Number | None:
+        """What stands for no value among the pixels: nodata, or nothing where a mask tells (2.3)."""
+        return None if MASK in self.planes else self.nodata
 
     def temporal(self, encoding: Encoding, selection: Selection | None = None) -> Temporal:
         """The ``temporal`` block for an encoding."""

@@ -25,7 +25,7 @@ from chronozarr_dask.run.job import Encode, NoProgress, Progress
 from chronozarr_dask.run.prepare import differences, encoding_choice, identity, make_spec, plan_encode, read_cube
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.space import check_space
-from chronozarr_dask.run.workers import Workers, make_workers
+from chronozarr_dask.run.workers import make_workers
 from chronozarr_dask.store.journal import PLAN, Journal, journal_url
 from chronozarr_dask.store.target import Objects, open_target, secret_options
 
@@ -92,6 +92,8 @@ def encode(
         run.workers.close(cancel=True)
         raise
     run.workers.close(cancel=False)
+    for text in report.warnings[len(run.warnings) :]:
+        warnings.warn(text, ChronozarrWarning, stacklevel=2)
     return report
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from chronozarr_dask.errors import RunError
 from chronozarr_dask.format.temporal import Encoding, Selection
@@ -28,6 +27,7 @@ from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.run.cleanup import remove_temporary
 from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.engine import Outcome, run_all, run_regions
+from chronozarr_dask.run.flags import flag_warnings
 from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.workers import Build, Workers
@@ -209,8 +209,13 @@ class Encode:
             regions=self.plan.n_regions,
             regions_resumed=n_resumed,
             staged_bytes=self.staged_bytes,
-            warnings=self.warnings,
+            warnings=(*self.warnings, *self._flags(total)),
         )
+
+    def _flags(self, total: Tally) -> tuple[str, ...]:
+        layout = self.spec.layout
+        n_pixels = layout.n_time * layout.height * layout.width
+        return flag_warnings(self.spec.bands, total.values, self.spec.no_value, n_pixels)
 
 
 def _mark(item: StagedBlock | Region) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from chronozarr_dask.format.hosting import upload_order
 from chronozarr_dask.format.layout import ROOT_DOCUMENT, VOLATILITY, array_path
 from chronozarr_dask.format.temporal import Encoding, Temporal
 from chronozarr_dask.format.volatility import volatility
+from chronozarr_dask.kernels.distinct import MOST
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.spec import StoreSpec
@@ -40,12 +41,21 @@ class Tally:
     volatility : ndarray (rows, cols), float32
     shard_bytes : dict or None
         Lengths of the data shards (7.3); None when unsharded, or more than the limit.
+    values : list
+        For each band its values at level 0, sorted; None where they are many.
     """
 
     objects: Counter[str] = field(default_factory=Counter)
     nbytes: Counter[str] = field(default_factory=Counter)
     volatility: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     shard_bytes: dict[str, dict[str, int]] | None = None
+    values: list[list[int] | None] = field(default_factory=list)
+
+    def unite(self, values: Sequence[Sequence[int] | None]) -> None:
+        """Add the values that the bands take in one region."""
+        both = zip(self.values or [[] for _ in values], values, strict=True)
+        united = [None if a is None or b is None else sorted({*a, *b}) for a, b in both]
+        self.values = [None if found is None or len(found) > MOST else found for found in united]
 
 
 def tally(journal: Journal, plan: Plan, encoding: Encoding, limit: int) -> Tally:
@@ -73,6 +83,7 @@ def tally(journal: Journal, plan: Plan, encoding: Encoding, limit: int) -> Tally
                 shards[level] |= found
                 shards = shards if n_shards <= limit else None
         if region.pass_index == 0:
+            out.unite(receipt.values)
             changes.append([list(c) for c in receipt.changes])
             if region.slab == plan.slabs.n - 1:
                 _place_volatility(out.volatility, plan, encoding, region, changes)

@@ -192,14 +192,22 @@ def test_a_slab_of_shards_needs_the_anchor_beyond_its_end():
     assert [slabs.reads(s) for s in range(4)] == [(0, 1, 2, 3), (4, 5, 6, 7), (8, 9, 10, 11, 12), (13,)]
 
 
-def test_an_anchor_may_pass_through_slabs_that_do_not_hold_it():
-    """Interval 6, shards of 1: slab 4 reads anchor 6 for its own 4, and slab 6 has nothing left to read."""
+def test_a_slab_may_have_nothing_left_to_read():
+    """Interval 6, shards of 1: slab 4 reads anchor 6 for its own 4, and hands it on to slab 6."""
     slabs = Slabs(tuple(range(11)), (schedule(10, 6),))
     assert slabs.reads(4) == (4, 6)
     assert slabs.reads(6) == ()
     assert slabs.handed(6) == (6,)
     assert slabs.carry(0) == (0,)
     assert slabs.carry(3) == ()
+
+
+def test_what_is_handed_on_may_pass_through_a_slab_that_has_no_use_for_it():
+    slabs = Slabs((0, 1, 2, 3), ((2, 1, 2),))
+    assert slabs.held(1) == (1,)
+    assert slabs.present(1) == (1, 2)
+    assert slabs.carry(1) == (2,)
+    assert slabs.reads(2) == ()
 
 
 @given(st.integers(1, 40), st.integers(1, 13), st.none() | st.integers(1, 13), st.data())
