@@ -40,8 +40,8 @@ def _warning(name: str, values: list[int], nodata: Number | None) -> str:
     if values == [1] and nodata == 0:
         return (
             f"band {name} has no value but 1 beside nodata 0: a flag's 0 counts as missing then, and every coarser "
-            f"level is 1 wherever one pixel is. Store a fraction, 0 or 10000 with scale 0.0001 and units 'fraction', with "
-            f"nodata=None (section 6)"
+            f"level is 1 wherever one pixel is. Store a fraction, 0 or 10000 with scale 0.0001 and units 'fraction', "
+            f"with nodata=None (section 6)"
         )
     if len(values) < 2 or min(b - a for a, b in pairwise(values)) >= SCALED_STEP:
         return ""
@@ -49,8 +49,8 @@ def _warning(name: str, values: list[int], nodata: Number | None) -> str:
     if len(values) == 2:
         return (
             f"band {name} has two values, {listed}: coarser levels are block means rounded down, so the share of a "
-            f"flag shrinks with every level. Store a fraction instead, for example 0 or 10000 with scale 0.0001 and units "
-            f"'fraction' (section 6)"
+            f"flag shrinks with every level. Store a fraction instead, for example 0 or 10000 with scale 0.0001 and "
+            f"units 'fraction' (section 6)"
         )
     return (
         f"band {name} has {len(values)} values, {listed}: if they are classes, the block means of the coarser levels "

@@ -108,6 +108,15 @@ def test_a_chain_of_slabs_with_fewer_places_than_threads_is_staged():
     assert not unsharded.staged  # whole stars need nothing of each other
 
 
+def test_a_block_that_two_slabs_would_read_is_staged():
+    """Shards and blocks of 4 timesteps, interval 6: shard 2 needs anchor 12 out of the block of shard 3."""
+    fours = replace(MAPS, time=every(4, 24))
+    shape = choose_shape(problem(fours, wish=Wish(time_slab=4), shard_time=4))
+    assert shape.staged
+    shape = choose_shape(problem(MAPS, wish=Wish(time_slab=4), shard_time=4))  # blocks of one timestep: 12 is read early
+    assert not shape.staged
+
+
 def test_what_is_read_by_window_is_never_staged():
     for blocks in (FILE, replace(CROOKED, opaque=False)):
         assert not choose_shape(problem(blocks, Budget(2 * MIB, 2, 2))).staged
