@@ -113,7 +113,7 @@ def test_a_block_that_two_slabs_would_read_is_staged():
     fours = replace(MAPS, time=every(4, 24))
     shape = choose_shape(problem(fours, wish=Wish(time_slab=4), shard_time=4))
     assert shape.staged
-    shape = choose_shape(problem(MAPS, wish=Wish(time_slab=4), shard_time=4))  # blocks of one timestep: 12 is read early
+    shape = choose_shape(problem(MAPS, wish=Wish(time_slab=4), shard_time=4))  # 12 is a block of its own
     assert not shape.staged
 
 
