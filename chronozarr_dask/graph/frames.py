@@ -21,8 +21,22 @@ from chronozarr_dask.store.staging import StagedPart, StagingMap, read_parts
 
 DATA = "data"
 
-Hold = Callable[[npt.NDArray[Any]], Any]
-"""Puts pixels that are in memory where the region's tasks run: itself in one process, a scatter on a cluster."""
+
+@dataclass(frozen=True)
+class Unit:
+    """One submission of one unit of work.
+
+    Attributes
+    ----------
+    name : str
+        Unique to the submission, and part of every key of its graph: a second try, or the next run on the same cluster,
+        never meets the result of another.
+    hold : callable
+        Puts pixels that are in memory where the tasks run: themselves in one process, a scatter on a cluster.
+    """
+
+    name: str
+    hold: Callable[[npt.NDArray[Any]], Any]
 
 
 class FrameSource(Protocol):
@@ -30,7 +44,7 @@ class FrameSource(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]: ...
-    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, hold: Hold) -> da.Array: ...
+    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, unit: Unit) -> da.Array: ...
 
 
 @dataclass(frozen=True)
@@ -53,15 +67,15 @@ class CubeFrames:
         assert plane is not None
         return (plane,)
 
-    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, hold: Hold) -> da.Array:
+    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, unit: Unit) -> da.Array:
         """(times, band, y, x) of "data", or (times, 1, y, x) of a plane, as one block; `times` is sorted."""
         y, x = window.slices
         bands = []
         for i, array in enumerate(self.arrays(name)):
-            label = f"read-{name}-{i}-{region.name}-{window.y0}-{window.x0}"
+            label = f"read-{name}-{i}-{unit.name}"
             here = array.isel(y=y, x=x)
             spans = [here.isel(time=slice(start, stop)) for start, stop in runs(times)]
-            blocks = [_block(s, f"{label}-{s_}", hold) for s_, s in enumerate(spans)]
+            blocks = [_block(s, f"{label}-{k}", unit) for k, s in enumerate(spans)]
             # A slab that was handed all of its timesteps reads nothing, and must not ask for a block to learn that.
             joined = _concatenate(blocks or [da.zeros((0, *here.shape[1:]), dtype=array.dtype, chunks=-1)], axis=0)
             bands.append(joined if name == DATA else joined[:, None])
@@ -72,11 +86,11 @@ def _concatenate(arrays: list[da.Array], axis: int) -> da.Array:
     return arrays[0] if len(arrays) == 1 else da.concatenate(arrays, axis=axis)
 
 
-def _block(part: xr.DataArray, label: str, hold: Hold) -> da.Array:
+def _block(part: xr.DataArray, label: str, unit: Unit) -> da.Array:
     """A part of the source as a Dask array: its own blocks, or one block that reads the window."""
     if is_chunked(part):
         return part.data
-    pixels = hold(part.values) if is_in_memory(part) else part.variable
+    pixels = unit.hold(part.values) if is_in_memory(part) else part.variable
     values = dask.delayed(_values, pure=False)(pixels, dask_key_name=label)
     return da.from_delayed(values, part.shape, part.dtype, name=f"{label}-block")
 
@@ -116,18 +130,18 @@ class StagedFrames:
         """Whether these frames come from the journal."""
         return name in self.maps and (self.regions is None or region in self.regions)
 
-    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, hold: Hold) -> da.Array:
+    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, unit: Unit) -> da.Array:
         """As `CubeFrames.frames`."""
         if not self.is_staged(name, region):
-            return self.cube.frames(name, region, times, window, hold)
-        return self.from_parts(name, region, self.maps[name].pieces(name, region), times, window)
+            return self.cube.frames(name, region, times, window, unit)
+        return self.from_parts(name, self.maps[name].pieces(name, region), times, window, unit)
 
     def from_parts(
-        self, name: str, region: Region, parts: Iterable[StagedPart], times: tuple[int, ...], window: Window
+        self, name: str, parts: Iterable[StagedPart], times: tuple[int, ...], window: Window, unit: Unit
     ) -> da.Array:
         """Frames of `times` in `window` out of staged pieces, as one block."""
         n_band, dtype = (self.n_band, self.dtype) if name == DATA else (1, np.dtype(np.uint8))
-        label = f"unstage-{name}-{region.name}-{window.y0}-{window.x0}"
+        label = f"unstage-{name}-{unit.name}"
         values = dask.delayed(read_parts, pure=False)(
             list(parts), times, window, n_band, dtype.str, dask_key_name=label
         )

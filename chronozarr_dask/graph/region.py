@@ -7,7 +7,7 @@
                  └────────────┬───────────┘
                            receipt
 
-Each array is one block, so a level depends on the one below alone. Names are derived from the region: nothing is hashed.
+Each array is one block, so a level depends on the one below alone. Names are derived from the submission: nothing is hashed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dask.delayed import Delayed
 
 from chronozarr_dask.format.layout import COVERAGE, MASK, ceil_div
 from chronozarr_dask.format.temporal import Encoding
-from chronozarr_dask.graph.frames import DATA, FrameSource, Hold
+from chronozarr_dask.graph.frames import DATA, FrameSource, Unit
 from chronozarr_dask.kernels.block_mean import block_mean, coverage_mean, mask_max
 from chronozarr_dask.kernels.distinct import distinct_values
 from chronozarr_dask.plan.plan import Plan
@@ -64,25 +64,25 @@ class Job:
     fill_masked: bool = False
 
 
-def region_receipt(job: Job, region: Region, hold: Hold) -> Delayed:
+def region_receipt(job: Job, region: Region, unit: Unit) -> Delayed:
     """The region as a lazy collection; computing it stores its objects and its receipt, and gives (objects, bytes)."""
     p = job.plan.passes[region.pass_index]
     present = job.plan.present(region, job.encoding)
-    levels = _base_level(job, region, present, hold)
-    statistics = _statistics(job, region, present, levels[DATA]) if region.pass_index == 0 else None
+    levels = _base_level(job, region, present, unit)
+    statistics = _statistics(job, region, present, levels[DATA], unit) if region.pass_index == 0 else None
     arrays = {(a.level, a.name): a for a in job.plan.arrays(region)}
     stored = []
     for level in range(p.base, p.base + p.depth + 1):
         if level > p.base:
-            levels = _next(job, region, level, levels)
+            levels = _next(job, level, levels, unit)
         if level not in p.levels:
             continue
         for name in _names(job):
             objects = arrays[level, job.spec.layout.variable if name == DATA else name]
             writer = _writer(job, region, present, objects)
-            stored.append(_store(writer, levels[name], f"store-{name}-{level}-{region.name}"))
+            stored.append(_store(writer, levels[name], f"store-{name}-{level}-{unit.name}"))
     finish = dask.delayed(_finish, pure=False)
-    return finish(job.journal, region, stored, statistics, dask_key_name=f"receipt-{region.name}")
+    return finish(job.journal, region, stored, statistics, dask_key_name=f"receipt-{unit.name}")
 
 
 def _names(job: Job) -> tuple[str, ...]:
@@ -97,13 +97,13 @@ def _map(function: Callable[..., Any], *arrays: da.Array, shape: tuple[int, ...]
     )
 
 
-def _base_level(job: Job, region: Region, present: tuple[int, ...], hold: Hold) -> Levels:
+def _base_level(job: Job, region: Region, present: tuple[int, ...], unit: Unit) -> Levels:
     """The arrays that the region starts from: level 0 of the source, or a level that is stored."""
     p = job.plan.passes[region.pass_index]
     window = p.pixels(region, job.spec.layout)
     if region.pass_index:
         stored = StoredLevel(job.target, job.spec, job.encoding, p.base)
-        return {name: _read_stored(job, stored, name, region, present) for name in _names(job)}
+        return {name: _read_stored(job, stored, name, region, present, unit) for name in _names(job)}
     slabs, slab = job.plan.slabs, region.slab
     level0 = Level0(
         journal=job.journal,
@@ -119,7 +119,7 @@ def _base_level(job: Job, region: Region, present: tuple[int, ...], hold: Hold) 
         nan_to_mask=job.nan_to_mask,
         fill_masked=job.fill_masked,
     )
-    frames = {name: job.source.frames(name, region, level0.reads, window, hold) for name in job.source.names}
+    frames = {name: job.source.frames(name, region, level0.reads, window, unit) for name in job.source.names}
     out: Levels = {}
     for name in _names(job):
         make: Callable[..., Any] = {DATA: level0.data, MASK: level0.mask, COVERAGE: level0.coverage}[name]
@@ -128,7 +128,7 @@ def _base_level(job: Job, region: Region, present: tuple[int, ...], hold: Hold) 
             given.append(frames[MASK])
         n_band, dtype = _kind(job, name)
         shape = (len(present), n_band, *window.shape)
-        out[name] = _map(make, *given, shape=shape, dtype=dtype, name=f"level0-{name}-{region.name}")
+        out[name] = _map(make, *given, shape=shape, dtype=dtype, name=f"level0-{name}-{unit.name}")
     return out
 
 
@@ -137,16 +137,18 @@ def _kind(job: Job, name: str) -> tuple[int, np.dtype[Any]]:
     return (job.spec.layout.n_band, np.dtype(job.spec.dtype)) if name == DATA else (1, np.dtype(np.uint8))
 
 
-def _read_stored(job: Job, stored: StoredLevel, name: str, region: Region, present: tuple[int, ...]) -> da.Array:
+def _read_stored(
+    job: Job, stored: StoredLevel, name: str, region: Region, present: tuple[int, ...], unit: Unit
+) -> da.Array:
     window = job.plan.passes[region.pass_index].pixels(region, job.spec.layout)
     n_band, dtype = _kind(job, name)
     array = job.spec.layout.variable if name == DATA else name
-    label = f"read-stored-{name}-{region.name}"
+    label = f"read-stored-{name}-{unit.name}"
     values = dask.delayed(stored.read, pure=False)(array, present, window, dask_key_name=label)
     return da.from_delayed(values, (len(present), n_band, *window.shape), dtype, name=f"{label}-block")
 
 
-def _next(job: Job, region: Region, level: int, below: Levels) -> Levels:
+def _next(job: Job, level: int, below: Levels, unit: Unit) -> Levels:
     """The next level of every array (6, 2.4, 2.5)."""
 
     def half(a: da.Array) -> tuple[int, ...]:
@@ -154,7 +156,7 @@ def _next(job: Job, region: Region, level: int, below: Levels) -> Levels:
 
     out: Levels = {}
     for name, array in below.items():
-        label = f"mean-{name}-{level}-{region.name}"
+        label = f"mean-{name}-{level}-{unit.name}"
         if name == DATA:
             mean = _Mean(job.spec.nodata)
             given = (array, below[MASK]) if MASK in below else (array,)
@@ -237,7 +239,7 @@ class _Statistics:
         return changes, values
 
 
-def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.Array) -> Delayed:
+def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.Array, unit: Unit) -> Delayed:
     at = {t: i for i, t in enumerate(present)}
     refs = job.plan.references(job.encoding)
     pairs = tuple((at[t], at[refs[t]]) for t in job.plan.slabs.own(region.slab) if refs[t] != t)
@@ -246,7 +248,7 @@ def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.A
         level0,
         shape=(1, 1, 1, 1),
         dtype=object,
-        name=f"statistics-{region.name}",
+        name=f"statistics-{unit.name}",
     )
     return sums.to_delayed(optimize_graph=False).item()
 

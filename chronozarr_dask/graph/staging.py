@@ -15,7 +15,7 @@ from dask.delayed import Delayed
 from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.format.dtypes import Number
 from chronozarr_dask.format.layout import MASK, Window
-from chronozarr_dask.graph.frames import DATA, CubeFrames, Hold, StagedFrames
+from chronozarr_dask.graph.frames import DATA, CubeFrames, StagedFrames, Unit
 from chronozarr_dask.kernels.checks import fill_where
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
@@ -69,31 +69,31 @@ def blocks_to_stage(staged: StagedFrames) -> Iterator[StagedBlock]:
             yield StagedBlock(name, index)  # type: ignore[arg-type]
 
 
-def stage_block(staged: StagedFrames, block: StagedBlock, hold: Hold) -> Delayed:
+def stage_block(staged: StagedFrames, block: StagedBlock, unit: Unit) -> Delayed:
     """Computes one block of the source and writes its pieces; gives the bytes written."""
     m = staged.maps[block.name]
     (t0, t1), (y0, y1), (x0, x1) = (
         cuts[i : i + 2] for cuts, i in zip((m.time_cuts, m.y_cuts, m.x_cuts), block.index, strict=True)
     )
-    label = Region(0, *block.index[1:], block.index[0])
-    frames = staged.cube.frames(block.name, label, tuple(range(t0, t1)), Window(y0, y1, x0, x1), hold)
+    region = Region(0, *block.index[1:], block.index[0])  # not one that is staged: the cube itself is asked
+    frames = staged.cube.frames(block.name, region, tuple(range(t0, t1)), Window(y0, y1, x0, x1), unit)
     parts = list(m.pieces_of_block(block.name, block.index))
     write = dask.delayed(_write_block, pure=False)
-    return write(parts, frames, t0, y0, x0, dask_key_name=f"stage-{block.key}")
+    return write(parts, frames, t0, y0, x0, dask_key_name=f"stage-{unit.name}")
 
 
-def stage_region(staged: StagedFrames, region: Region, hold: Hold) -> Delayed:
+def stage_region(staged: StagedFrames, region: Region, unit: Unit) -> Delayed:
     """Computes what a sampled region reads and keeps it, cell by cell; gives the bytes written."""
     plan = next(iter(staged.maps.values())).plan
     window = plan.passes[0].pixels(region, plan.layout)
     reads = plan.slabs.reads(region.slab)
     written = []
     for name, m in staged.maps.items():
-        frames = staged.cube.frames(name, region, reads, window, hold)
+        frames = staged.cube.frames(name, region, reads, window, unit)
         parts = list(m.pieces(name, region))
         write = dask.delayed(_write_reads, pure=False)
-        written.append(write(parts, frames, reads, window, dask_key_name=f"keep-{name}-{region.name}"))
-    return dask.delayed(sum, pure=False)(written, dask_key_name=f"kept-{region.name}")
+        written.append(write(parts, frames, reads, window, dask_key_name=f"keep-{name}-{unit.name}"))
+    return dask.delayed(sum, pure=False)(written, dask_key_name=f"kept-{unit.name}")
 
 
 def _write_block(parts: list[Any], frames: npt.NDArray[Any], t0: int, y0: int, x0: int) -> int:
@@ -105,7 +105,7 @@ def _write_reads(parts: list[Any], frames: npt.NDArray[Any], reads: tuple[int, .
 
 
 def measure_cell(
-    staged: StagedFrames, spec: StoreSpec, plan: Plan, cell: tuple[int, int], *, fill_masked: bool, hold: Hold
+    staged: StagedFrames, spec: StoreSpec, plan: Plan, cell: tuple[int, int], *, fill_masked: bool, unit: Unit
 ) -> Delayed:
     """Encodes one cell both ways (4.3); gives (star-delta bytes, plain bytes)."""
     window = plan.layout.cell_window(0, *cell)
@@ -114,14 +114,14 @@ def measure_cell(
 
     def frames(name: str) -> Any:
         if not staged.is_staged(name, regions[0]):
-            return staged.cube.frames(name, regions[0], times, window, hold)
+            return staged.cube.frames(name, regions[0], times, window, unit)
         parts = chain.from_iterable(staged.maps[name].pieces(name, region) for region in regions)
-        return staged.from_parts(name, regions[0], parts, times, window)
+        return staged.from_parts(name, parts, times, window, unit)
 
     mask = frames(MASK) if fill_masked else None
     measure = dask.delayed(_measure, pure=False)
     args = (plan.references("star-delta"), plan.layout.chunk_size, spec.fill, spec.codec)
-    return measure(frames(DATA), mask, *args, dask_key_name=f"sample-{cell[0]}-{cell[1]}")
+    return measure(frames(DATA), mask, *args, dask_key_name=f"sample-{unit.name}")
 
 
 def _measure(

@@ -157,9 +157,7 @@ def _next_pass(problem: Problem, before: Pass, shape: Shape) -> Pass:
     small = replace(layout, height=layout.level_size(base)[0], width=layout.level_size(base)[1], n_levels=2)
     edges = problem.wish.edges or shape.edges
     square = (_even(min(edges[0], max(rows, 2))), _even(min(edges[1], max(cols, 2))))
-    above = choose_shape(
-        replace(problem, layout=small, blocks=Blocks(), wish=replace(problem.wish, edges=square))
-    )
+    above = choose_shape(replace(problem, layout=small, blocks=Blocks(), wish=replace(problem.wish, edges=square)))
     row_cuts = nearest_cuts(cell_positions(rows, 2), square[0])
     col_cuts = nearest_cuts(cell_positions(cols, 2), square[1])
     most = layout.n_levels - 1 - base

@@ -147,8 +147,8 @@ class Encode:
         cells = sampled_cells(*self.spec.layout.grid(0))
 
         def build(cell: tuple[int, int]) -> Build:
-            return lambda hold: measure_cell(
-                staged, self.spec, self.plan, cell, fill_masked=self.options.fill_masked, hold=hold
+            return lambda unit: measure_cell(
+                staged, self.spec, self.plan, cell, fill_masked=self.options.fill_masked, unit=unit
             )
 
         delta, plain = 0, 0

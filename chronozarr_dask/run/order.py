@@ -36,7 +36,9 @@ class Order:
         self.n_left = sum(done.count(0) for done in self._done)
         if any(plan.slabs.handed(s) for s in range(plan.slabs.n)):
             self._ready.extend(
-                r for r in plan.passes[0].regions() if self._waits(r) and not self.is_done(r) and self.is_done(_before(r))
+                r
+                for r in plan.passes[0].regions()
+                if self._waits(r) and not self.is_done(r) and self.is_done(_before(r))
             )
         for p in plan.passes[1:]:
             for region in p.regions():

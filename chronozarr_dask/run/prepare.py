@@ -59,7 +59,9 @@ def make_spec(cube: Cube, options: EncodeOptions) -> StoreSpec:
     if cube.coverage is not None:
         planes.append(COVERAGE)  # type: ignore[arg-type]
     if options.fill_masked and MASK not in planes:
-        raise InputError("fill_masked stores the fill value where a mask is 0, and there is no mask: give one, or leave it out")
+        raise InputError(
+            "fill_masked stores the fill value where a mask is 0, and there is no mask: give one, or leave it out"
+        )
     layout = Layout(
         cube.n_time,
         cube.n_band,

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
+from uuid import uuid4
 
 import dask
 import numpy.typing as npt
 from dask.delayed import Delayed
 
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.graph.frames import Unit
 from chronozarr_dask.run.machine import DEFAULT_SHARE, memory_limit, n_cores
 
-Build = Callable[[Callable[[npt.NDArray[Any]], Any]], Delayed]
-"""Makes the collection of one unit of work, given a way to put pixels where it will run."""
+Build = Callable[[Unit], Delayed]
+"""Makes the collection of one unit of work."""
+
+REFRESH_SECONDS = 2.0
+"""How often a cluster is asked for its workers."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class Threads:
     def _compute(self, build: Build) -> Any:
         each = self.threads // self._in_flight
         scheduler = {"scheduler": "synchronous"} if each == 1 else {"scheduler": "threads", "num_workers": each}
-        return build(_itself).compute(optimize_graph=True, **scheduler)
+        return build(Unit(_fresh_name(), _itself)).compute(optimize_graph=True, **scheduler)
 
     def finished(self) -> list[Finished]:
         """Wait until something has ended and give all that has."""
@@ -85,6 +91,10 @@ class Threads:
             self._pool.shutdown(wait=True, cancel_futures=cancel)
             self._pool = None
         self._pending.clear()
+
+
+def _fresh_name() -> str:
+    return uuid4().hex[:16]
 
 
 def _itself(pixels: npt.NDArray[Any]) -> Any:
@@ -104,9 +114,12 @@ class Cluster:
 
         self._client = client
         self._workers: dict[str, int] = {}
+        self._asked = 0.0
         self._refresh()
         if not self._workers:
-            raise InputError("the client's cluster has no worker: start at least one, or wait for it (client.wait_for_workers)")
+            raise InputError(
+                "the client's cluster has no worker: start at least one, or wait for it (client.wait_for_workers)"
+            )
         info = client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [w["memory_limit"] for w in info if w.get("memory_limit")]
         self.process_threads = max(self._workers.values())
@@ -118,6 +131,7 @@ class Cluster:
 
     def _refresh(self) -> None:
         self._workers = dict(self._client.nthreads())
+        self._asked = time.monotonic()
 
     @property
     def threads(self) -> int:
@@ -135,7 +149,8 @@ class Cluster:
 
     def submit(self, item: Any, build: Build) -> None:
         """Begin a unit of work on the least busy worker."""
-        self._refresh()
+        if time.monotonic() - self._asked > REFRESH_SECONDS:
+            self._refresh()
         place = min(sorted(self._workers), key=lambda w: self._busy[w] / self._workers[w], default=None)
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
 
@@ -143,7 +158,7 @@ class Cluster:
             return self._client.scatter(pixels, workers=None if place is None else [place], hash=False)
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            future = self._client.compute(build(hold), pure=False, retries=0, **where)
+            future = self._client.compute(build(Unit(_fresh_name(), hold)), pure=False, retries=0, **where)
         self._busy[place or ""] += 1
         self._pending[future] = (item, place or "")
         self._completed.add(future)

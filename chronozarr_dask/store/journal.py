@@ -1,6 +1,6 @@
 """The journal: everything a run knows about itself, in a prefix beside the store, never inside it.
 
-    claim.json  plan.json  selection.json  receipts/<pass>/<region>  handover/  staging/  failures.jsonl  report.json
+claim.json  plan.json  selection.json  receipts/<pass>/<region>  handover/  staging/  failures.jsonl  report.json
 """
 
 from __future__ import annotations

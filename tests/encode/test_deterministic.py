@@ -143,7 +143,7 @@ def faults(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
             put, calls = Folder.put, iter(range(10**6))
 
             def torn(self: Folder, key: str, data: bytes) -> None:
-                if "/c/" in key and next(calls) % 37 == 5:
+                if "/c/" in key and next(calls) in (5, 60, 61, 200):
                     put(self, key, data[: len(data) // 2])
                     raise TargetError(f"{key}: the connection broke")
                 put(self, key, data)
@@ -197,7 +197,14 @@ def test_every_setting_gives_the_same_bytes(
 def test_the_cube_is_what_the_settings_need(tmp_path: Path) -> None:
     cube = make_cube("uint16")
     report = czd.encode(
-        cube, tmp_path / "s", variable="data", crs="EPSG:32631", chunk_size=CS, region_cells=2, time_slab=6, encoding="none"
+        cube,
+        tmp_path / "s",
+        variable="data",
+        crs="EPSG:32631",
+        chunk_size=CS,
+        region_cells=2,
+        time_slab=6,
+        encoding="none",
     )
     plan = job.Plan.from_json(job.Journal(Folder(report.journal)).read("plan.json")["plan"])  # type: ignore[index]
     assert plan.layout.n_levels >= 4
