@@ -127,20 +127,21 @@ def _interruptible(bars: Bars, places: Places, journal: str | None) -> Iterator[
             if not signals.count:
                 raise
             bars.stop()
-            print_line("interrupted", "yellow", _how_to_go_on(places, journal))
+            begun = _journal_of_plan(places, journal)
+            where = "nothing was stored yet" if begun is None else f"what is finished is kept in {begun}"
+            print_line("interrupted", "yellow", f"{where}. {'Begin again' if begun is None else 'Go on'} with:")
+            typer.echo(command_line(own_arguments(), resume=begun is not None), err=True)  # to copy: never wrapped
             _end(signals)
 
 
-def _how_to_go_on(places: Places, journal_option: str | None) -> str:
+def _journal_of_plan(places: Places, journal_option: str | None) -> str | None:
+    """Where the journal is; None when the run was not planned yet, so that there is nothing to go on with."""
     from chronozarr_dask.store.journal import PLAN, Journal, journal_url
     from chronozarr_dask.store.target import open_target
 
     place = journal_url(open_target(places.target, places.target_options).url, journal_option)
     journal = Journal(open_target(place, places.target_options))
-    if journal.read(PLAN) is None:
-        return f"nothing was stored yet. Begin again with:\n{command_line(own_arguments(), resume=False)}"
-    again = command_line(own_arguments(), resume=True)
-    return f"what is finished is kept in {journal.url}. Go on with:\n{again}"
+    return None if journal.read(PLAN) is None else journal.url
 
 
 def _end(signals: Interrupts) -> None:

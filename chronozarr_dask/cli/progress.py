@@ -8,22 +8,33 @@ from collections.abc import Iterable
 from types import TracebackType
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
-from chronozarr_dask.cli.text import nbytes
+from chronozarr_dask.cli.text import nbytes, seconds
 
-STAGES = ("plan", "stage", "select", "run", "commit")
-STOPPING = "stopping: what is in flight is finished first (again to stop at once)"
+WIDE, BAR, NARROW_BAR = 80, 30, 10
+SPEED_SECONDS = 600
+"""Window of the estimate of the time left: regions may take minutes each."""
+STOPPING = "stopping after what is in flight; again to stop at once"
 
 
 class _Count(ProgressColumn):
     """Units of work and bytes, once they are known."""
 
     def render(self, task: Task) -> Text:
-        count = "" if task.total is None else f"{int(task.completed)}/{int(task.total)}"
+        count = f"{int(task.completed)}/{int(task.total)}" if task.total and task.total > 1 else ""
         size = task.fields["nbytes"]
         return Text(f"{count} {nbytes(size)}".strip() if size else count, style="progress.download")
+
+
+class _Time(ProgressColumn):
+    """Time since the stage began, and what is left of it."""
+
+    def render(self, task: Task) -> Text:
+        spent, left = task.finished_time if task.finished else task.elapsed, task.time_remaining
+        text = seconds(spent or 0)
+        return Text(text if task.finished or left is None else f"{text}, {seconds(left)} left")
 
 
 class _Bars(Progress):
@@ -47,17 +58,17 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
         self._bars = _Bars(
             TextColumn("{task.description:<6}"),
-            BarColumn(bar_width=None),
+            BarColumn(bar_width=BAR if self.console.width >= WIDE else NARROW_BAR),
             _Count(),
-            TimeElapsedColumn(),
+            _Time(),
             console=self.console,
-            expand=True,
+            speed_estimate_period=SPEED_SECONDS,
             disable=not self._shown,
         )
 
     def __enter__(self) -> Bars:
         self._bars.start()
-        self._begin("plan", None)
+        self._begin("plan", None, 0)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -71,7 +82,7 @@ class Bars:
         """Show how far a stage is."""
         if stage not in self._tasks:
             self._end_all()
-            self._begin(stage, total)
+            self._begin(stage, total, done)
         self._bars.update(self._tasks[stage], completed=done, total=total, nbytes=nbytes)
 
     def stopping(self) -> None:
@@ -81,8 +92,8 @@ class Bars:
         else:
             os.write(sys.stderr.fileno(), f"{STOPPING}\n".encode())
 
-    def _begin(self, stage: str, total: int | None) -> None:
-        self._tasks[stage] = self._bars.add_task(stage, total=total, nbytes=0)
+    def _begin(self, stage: str, total: int | None, done: int) -> None:
+        self._tasks[stage] = self._bars.add_task(stage, total=total, completed=done, nbytes=0)
 
     def _end_all(self) -> None:
         for task in self._bars.tasks:

@@ -89,4 +89,6 @@ def _levels(console: Console, found: Mapping[str, Any]) -> Table:
 
 
 def _table(console: Console) -> Table:
-    return Table(box=box.SIMPLE_HEAD if console.is_terminal else None, header_style="cyan", pad_edge=False)
+    return Table(
+        box=box.SIMPLE_HEAD if console.is_terminal else None, header_style="cyan", pad_edge=False, show_edge=False
+    )

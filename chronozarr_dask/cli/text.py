@@ -28,7 +28,7 @@ def seconds(s: float) -> str:
     >>> seconds(0.123), seconds(12.3), seconds(75), seconds(3723)
     ('0.1 s', '12.3 s', '1 min 15 s', '1 h 2 min')
     """
-    if s < MINUTE:
+    if round(s, 1) < MINUTE:
         return f"{s:.1f} s"
     minutes, rest = divmod(round(s), MINUTE)
     if minutes < MINUTE:

@@ -47,7 +47,9 @@ def validate_command(
     console = screen()
     for p in problems:
         severity, _, rest = str(p).partition(" ")
-        console.print(Text.assemble((f"{severity:<7}", STYLES[severity]), f" {rest}"), soft_wrap=True)
+        console.print(
+            Text.assemble((f"{severity:<7}", STYLES[severity]), f" {rest}"), soft_wrap=not console.is_terminal
+        )
     if n_errors:
         verdict = f"does not conform: {plural(n_errors, 'error')}, {plural(n_warnings, 'warning')}"
     else:
