@@ -88,8 +88,9 @@ class Level0:
             if (at := checks.first_not_binary(frames)) is not None:
                 n = checks.count_not_binary(frames)
                 raise InputError(
-                    f"the mask has {frames[at]} at {self._place(at)}, and {n} values in this region that are neither 0 nor 1; "
-                    f"1 is valid, 0 is not: convert it first, for example (mask == good).astype('uint8')"
+                    f"the mask has {frames[at]} at {self._place(at, has_band=False)}, and {n} values in this region "
+                    f"that are neither 0 nor 1; 1 is valid, 0 is not: convert it first, for example "
+                    f"(mask == good).astype('uint8')"
                 )
         return self._joined(MASK, frames)
 
@@ -104,20 +105,21 @@ class Level0:
                 return checks.fill_nan(frames, self.fill)
             at = tuple(int(i[0]) for i in np.nonzero(np.isinf(frames)))
             raise InputError(
-                f"the input has {n_inf} infinite values in this region, the first at {self._place(at)}; nan_to_mask masks NaN "
-                f"alone: turn them into NaN, or into nodata, first"
+                f"the input has {n_inf} infinite values in this region, the first at {self._place(at, has_band=True)}; "
+                f"nan_to_mask masks NaN alone: turn them into NaN, or into nodata, first"
             )
         if (at_ := checks.first_not_finite(frames)) is None:
             return frames
         nan, inf = checks.count_nan(frames), checks.count_inf(frames)
         raise InputError(
-            f"the input has {nan} NaN and {inf} infinite values in this region, the first at {self._place(at_)}; the format "
-            f"stores neither (section 2.3): set nan_to_mask to make a mask of NaN, or fill them with a nodata value first"
+            f"the input has {nan} NaN and {inf} infinite values in this region, the first at "
+            f"{self._place(at_, has_band=True)}; the format stores neither (section 2.3): set nan_to_mask to make a "
+            f"mask of NaN, or fill them with a nodata value first"
         )
 
-    def _place(self, at: tuple[int, ...]) -> str:
+    def _place(self, at: tuple[int, ...], *, has_band: bool) -> str:
         t = self.reads[at[0]]
-        band = f"band {self.band_names[at[1]]}, " if len(self.band_names) > at[1] else ""
+        band = f"band {self.band_names[at[1]]}, " if has_band else ""
         y, x = self.window.y0 + at[-2], self.window.x0 + at[-1]
         return f"timestep {t} ({render_time(self.times[t])}), {band}row {y}, column {x}"
 
@@ -127,7 +129,7 @@ class Level0:
         as_bytes = frames.astype(np.uint8)
         if (as_bytes != frames).any():
             at = tuple(int(i[0]) for i in np.nonzero(as_bytes != frames))
-            raise InputError(f"a plane has {frames[at]} at {self._place((*at[:1], 0, *at[1:]))}: uint8 holds 0 to 255")
+            raise InputError(f"a plane has {frames[at]} at {self._place(at, has_band=False)}: uint8 holds 0 to 255")
         return as_bytes
 
     def _joined(self, name: str, frames: Array) -> Array:

@@ -94,9 +94,9 @@ def test_under_a_mask_0_is_a_value_like_another(tmp_path: Path):
 
 def test_values_are_those_of_the_whole_store(tmp_path: Path):
     """Each region has two values, the store more than 16: a quantity."""
-    data = np.empty((1, 1, 64, 96), np.uint8)
+    data = np.empty((10, 1, 64, 96), np.uint8)
     rows, cols = np.indices((64, 96)) // 16
-    data[0, 0] = 1 + 2 * (rows * 6 + cols) + np.indices((64, 96)).sum(axis=0) % 2
+    data[:, 0] = 1 + 2 * (rows * 6 + cols) + np.indices((64, 96)).sum(axis=0) % 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         report = czd.encode(cubes.as_cube(data), tmp_path / "s", chunk_size=8, region_cells=2, levels=2)
