@@ -239,6 +239,7 @@ def test_a_timestep_decodes_through_at_most_two_chunks(n_time: int, interval: in
         (85001, 100000, "none", 0.85),  # compared unrounded, recorded rounded
         (0, 1000, "star-delta", 0.0),
         (1200, 1000, "none", 1.2),
+        (81236, 100000, "star-delta", 0.8124),
         (0, 0, "none", 1.0),
     ],
 )

@@ -81,6 +81,13 @@ def test_float32_is_summed_in_float64_one_pixel_after_the_other() -> None:
     assert change_sum(source[..., ::-1], np.zeros_like(source)) == float(np.float32(1e30)) + 2.0
 
 
+def test_float32_is_summed_in_c_order_without_partial_sums() -> None:
+    """Each 1 is lost against 2^53; sums of several ones, as numpy's pairwise sum has them, would not be."""
+    source = np.ones((1, 8, 8), np.float32)
+    source[0, 0, 0] = 2.0**53
+    assert change_sum(source, np.zeros_like(source)) == 2.0**53
+
+
 def test_float32_timesteps_are_added_without_rounding_between_them() -> None:
     assert volatility([1e16, 1.0, -1e16, 1.0], 4) == np.float32(2 / 4 / 10000)
 
