@@ -9,7 +9,9 @@ import fsspec
 import numcodecs
 import numpy as np
 import pytest
+import xarray as xr
 
+import chronozarr_dask
 from chronozarr_dask.errors import StoreError
 from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.store.validate import Problem, chunks, shards, validate
@@ -23,7 +25,7 @@ from tests.store import (
     test_validate_levels,
     test_validate_shards,
 )
-from tests.store.validate_cases import CZ, LEVELS, STORES, Memory, append, base, encode, problems
+from tests.store.validate_cases import CZ, LEVELS, MONTHS, STORES, Memory, append, base, encode, problems
 
 # ---- stores that conform -------------------------------------------------------------------------------------------
 
@@ -40,6 +42,30 @@ def test_the_reference_encoder_writes_a_null_nodata_attribute_which_is_a_warning
     assert [(p.severity, p.section, p.path) for p in found] == [
         ("warning", "2.3", f"{k}/data/zarr.json: attributes.nodata") for k in LEVELS
     ]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "options"),
+    [
+        ("int16", {"nodata": None, "codec": "gzip"}),
+        ("float32", {"nodata": 0.1, "shard_time": "all", "codec": "blosc"}),
+        ("uint16", {"encoding": "star-delta", "anchor_interval": 3, "shard_time": 2}),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_a_store_of_this_encoder_conforms(tmp_path: Path, dtype: str, options: dict[str, Any]) -> None:
+    cube = xr.DataArray(
+        np.random.default_rng(3).integers(0, 90, (5, 2, 37, 45)).astype(dtype),
+        dims=("time", "band", "y", "x"),
+        coords={
+            "time": MONTHS[:5],
+            "band": ["B04", "B08"],
+            "y": 5e6 - 5 - 10.0 * np.arange(37),
+            "x": 5e5 + 5 + 10.0 * np.arange(45),
+        },
+    )
+    chronozarr_dask.encode(cube, tmp_path / "store", crs="EPSG:32631", chunk_size=16, **options)
+    assert validate(tmp_path / "store") == []
 
 
 def _old(store: Memory) -> None:
