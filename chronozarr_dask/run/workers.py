@@ -158,7 +158,7 @@ class Cluster:
             return self._client.scatter(pixels, workers=None if place is None else [place], hash=False)
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            future = self._client.compute(build(Unit(_fresh_name(), hold)), pure=False, retries=0, **where)
+            future = self._client.compute(build(Unit(_fresh_name(), hold)), retries=0, **where)
         self._busy[place or ""] += 1
         self._pending[future] = (item, place or "")
         self._completed.add(future)
