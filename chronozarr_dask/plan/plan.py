@@ -81,11 +81,14 @@ class Plan:
         return tuple(sorted(set(own) | anchors))
 
     def inputs(self, region: Region, encoding: Encoding) -> Iterator[Region]:
-        """Regions of the pass before that a region of a later pass reads what they stored."""
+        """Regions of the pass before that stored what a region of a later pass reads, each once."""
         p = self.passes[region.pass_index]
         before = self.passes[region.pass_index - 1]
-        for start, stop in runs(self.present(region, encoding)):
-            yield from before.covering(p.cells(region, p.base), range(start, stop), p.base)
+        spans = runs(self.present(region, encoding))
+        slabs = sorted({s for start, stop in spans for s in before.slabs_of(range(start, stop))})
+        for place in before.covering(p.cells(region, p.base), range(1), p.base):
+            for slab in slabs:
+                yield Region(before.index, place.row, place.col, slab)
 
     def sampled_regions(self) -> dict[Region, list[tuple[int, int]]]:
         """Regions of pass 0 that hold cells to sample, with those cells."""

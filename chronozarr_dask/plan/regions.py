@@ -112,6 +112,10 @@ class Pass:
         h, w = layout.level_size(k)
         return Window(cells.y0 * cs, min(cells.y1 * cs, h), cells.x0 * cs, min(cells.x1 * cs, w))
 
+    def slabs_of(self, times: range) -> range:
+        """Slabs that meet a range of timesteps."""
+        return _meeting(self.time_cuts, times.start, times.stop)
+
     def covering(self, cells: Window, times: range, level: int) -> Iterator[Region]:
         """Regions of this pass whose cells at `level` and timesteps meet a box."""
         step = 1 << (level - self.base)
@@ -119,7 +123,7 @@ class Pass:
         cols = _meeting(self.col_cuts, cells.x0 * step, cells.x1 * step)
         for r in rows:
             for c in cols:
-                for t in _meeting(self.time_cuts, times.start, times.stop):
+                for t in self.slabs_of(times):
                     yield Region(self.index, r, c, t)
 
     def to_json(self) -> dict[str, Any]:
