@@ -1,6 +1,7 @@
 """`info` and `validate`: what they tell of a store, and their exit codes."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import chronozarr_dask as czd
 from chronozarr_dask.cli.facts import cadence
+from chronozarr_dask.cli.output import warnings_told
 from chronozarr_dask.cli.text import nbytes, number, plural, seconds
 from tests.cli.sources import dataset, invoke
 
@@ -175,3 +177,13 @@ def test_seconds(s: float, text: str) -> None:
 
 def test_numbers() -> None:
     assert [number(x) for x in (10.0, 0.0001, 4999960.5, -0.1, 5)] == ["10", "0.0001", "4999960.5", "-0.1", "5"]
+
+
+def test_a_warning_is_told_once_and_the_filters_come_back(capsys: pytest.CaptureFixture[str]) -> None:
+    before = warnings.showwarning
+    with warnings_told():
+        warnings.simplefilter("always")
+        for text in ("set crs= of it", "another", "set crs= of it"):
+            warnings.warn(text, UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: set --crs of it\nwarning: another\n"
+    assert warnings.showwarning is before
