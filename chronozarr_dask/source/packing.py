@@ -105,10 +105,12 @@ def declared_nodata(array: xr.DataArray, n_band: int, what: str) -> Number | Non
     found: list[tuple[str, Number]] = []
     for where, attrs in (("attribute", array.attrs), ("encoding", array.encoding)):
         for key in NODATA_KEYS:
-            for i, value in enumerate(per_band(attrs.get(key), n_band)):
-                number = _nodata_number(value, stored_dtype(array), f"{where} {key} of {what}")
+            values = np.ravel(np.asarray(attrs.get(key), object)).tolist()
+            for i, value in enumerate(values):
+                number = _nodata_number(value, array, f"{where} {key} of {what}")
                 if number is not None:
-                    found.append((f"{where} {key}" + (f" of band {i + 1}" if n_band > 1 else ""), number))
+                    place = "" if len(values) == 1 else f" of band {i + 1}" if len(values) == n_band else f"[{i}]"
+                    found.append((f"{where} {key}{place}", number))
     for name, number in found[1:]:
         if number != found[0][1]:
             raise InputError(
@@ -118,7 +120,7 @@ def declared_nodata(array: xr.DataArray, n_band: int, what: str) -> Number | Non
     return found[0][1] if found else None
 
 
-def _nodata_number(value: Any, dtype: np.dtype[Any], where: str) -> Number | None:
+def _nodata_number(value: Any, array: xr.DataArray, where: str) -> Number | None:
     if value is None:
         return None
     number: Any = value.item() if isinstance(value, np.generic) else value
@@ -129,10 +131,9 @@ def _nodata_number(value: Any, dtype: np.dtype[Any], where: str) -> Number | Non
             raise InputError(f"{where} is {value!r}: not a number; pass nodata=") from error
     if isinstance(number, float) and np.isnan(number):
         return None
-    if isinstance(number, int) and number < 0 and dtype.kind == "u" and isinstance(value, np.signedinteger):
-        number += 2 ** (
-            8 * dtype.itemsize
-        )  # the fill value of an _Unsigned variable, written with the sign of its bits
+    dtype = stored_dtype(array)
+    if isinstance(number, int) and number < 0 and (array.dtype.kind, dtype.kind) == ("i", "u"):
+        number += 2 ** (8 * dtype.itemsize)  # of an _Unsigned variable, written with the sign of its bits
     try:
         return check_nodata(number, dtype)
     except InputError as error:

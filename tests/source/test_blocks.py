@@ -37,6 +37,7 @@ NUMPY = xr.DataArray(np.zeros((6, 1, 8, 8), "uint16"), dims=DIMS)
         ([chunked(2, 1, (3, 5), 8), chunked(2, 1, (4, 4), 8)], Blocks((0, 2, 4, 6), (0, 8), (0, 8), True, False)),
         ([chunked(2, 1, 8, 8), NUMPY], Blocks((0, 2, 4, 6), (0, 8), (0, 8), True, True)),
         ([chunked(2, 1, 8, 8), hinted(time=1, y=2)], Blocks((0, 2, 4, 6), (0, 8), (0, 8), True, False)),
+        ([chunked(2, 1, 8, 8), hinted(time=3, y=8)], Blocks((0, 2, 4, 6), (0, 8), (0, 8), True, False)),
         ([hinted()], Blocks(None, None, None, False, False)),
         ([hinted(time=1, y=5, x=8)], Blocks((0, 1, 2, 3, 4, 5, 6), (0, 5, 8), (0, 8), False, False)),
         ([hinted(time=100, x=(3, 3, 2))], Blocks((0, 6), None, (0, 3, 6, 8), False, False)),

@@ -94,6 +94,8 @@ def test_a_scale_that_is_no_number():
         ("uint16", {"missing_value": 65535}, {}, 65535),
         ("uint16", {"nodata": 3.0}, {}, 3),
         ("uint16", {"nodatavals": (5, 5)}, {}, 5),
+        ("uint16", {"missing_value": [5, 5, 5]}, {}, 5),
+        ("int16", {"_FillValue": -1, "_Unsigned": "true"}, {}, 65535),
         ("uint16", {}, {"_FillValue": 9}, 9),
         ("uint16", {"_FillValue": 9, "missing_value": 9}, {"_FillValue": 9}, 9),
         ("int16", {"_FillValue": np.int16(-32768)}, {}, -32768),
@@ -118,6 +120,12 @@ def test_nodata(dtype, attrs, encoding, nodata):
             {"_FillValue": 0, "missing_value": 65535},
             ["variable 'B04'", "0 (attribute _FillValue", "65535", "nodata="],
         ),
+        (
+            "uint16",
+            {"missing_value": np.array([1, 2, 3])},
+            ["1 (attribute missing_value[0])", "2 (attribute missing_value[1])"],
+        ),
+        ("uint16", {"_FillValue": np.int16(-1)}, ["-1", "0 to 65535"]),
         (
             "uint16",
             {"nodatavals": (0, 9)},

@@ -100,6 +100,8 @@ def test_a_mask_and_nan_to_mask_are_one_too_many():
 
 def test_float32_coordinates_agree_as_far_as_they_can():
     assert as_cube(CUBE, mask=VALID.assign_coords(x=X.astype("float32"), y=Y.astype("float32"))).mask is not None
+    between = Y + 0.2  # a float32 of five million holds halves
+    assert as_cube(make(y=between), mask=VALID.assign_coords(y=between.astype("float32"))).mask is not None
     lon = np.arange(5) * 0.1 + 0.05
     cube = make(x=lon, y=Y)
     assert as_cube(cube, mask=VALID.assign_coords(x=lon.astype("float32"))).mask is not None

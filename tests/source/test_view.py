@@ -87,6 +87,7 @@ def test_dask_stays_dask_with_its_blocks():
 def test_numpy_is_not_copied():
     out = view(BARE.transpose("x", "y", "band", "time"), AXES, DATA_DIMS, np.dtype("uint16"))
     assert np.shares_memory(out.values, BARE.values)
+    assert is_in_memory(out)
 
 
 def test_what_is_in_memory():
