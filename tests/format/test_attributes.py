@@ -202,6 +202,9 @@ def test_a_store_of_v0_1_is_read() -> None:
     assert root.bands == (Band("B04"), Band("B08"))
     assert root.temporal == Temporal.star_delta(2, 6)
     assert (root.levels, root.planes, root.shard_bytes, root.spec_version) == (None, (), None, "0.1.0")
+    del block["nodata"]
+    root = Root.from_document(DOCUMENT | {"attributes": {"multiscales": example.MULTISCALES, "chronozarr": block}})
+    assert root.nodata == 0, "what v0.1 had for uint16 (2.3)"
 
 
 def with_block(**change: Any) -> dict[str, Any]:
