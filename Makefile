@@ -25,7 +25,9 @@ $(VENV)/.stamp: $(LOCKS) scripts/make_env.sh
 	touch $@
 
 test: env  ## run the tests; what needs a service that is not there is skipped by name (PYTEST_ARGS=...)
-	$(PY) -m pytest $(PYTEST_ARGS)
+	mkdir -p build
+	$(PY) -m pytest --junitxml=build/junit.xml $(PYTEST_ARGS)
+	$(if $(PYTEST_ARGS),,$(PY) scripts/check_spec_table.py build/junit.xml)
 
 lint: env  ## check format, lint, types, layers, spelling and words
 	$(PY) -m ruff format --check .
