@@ -1,7 +1,7 @@
 """The shape of regions: follows the source's blocks within the memory at hand, so that no block is computed twice.
 
-Tried in this order: all timesteps of a square of cells; slabs of time of a square of cells; the same on a source that is
-staged first. An opaque block (one of a Dask array) must lie in one region whole; a source that is read by window can
+Tried in this order: all timesteps of a square of cells; slabs of time of a square of cells; the same on a source that
+is staged first. An opaque block (one of a Dask array) must lie in one region whole; a source that is read by window can
 be cut anywhere, and is cut along its own chunks where that fits.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from chronozarr_dask.errors import PlanError
 from chronozarr_dask.format.layout import Layout
@@ -66,8 +67,8 @@ class Budget:
     def in_flight(self, region_bytes: int, total: int) -> int:
         """Regions of that size in flight in one process: one a thread, fewer where they are larger than was wanted.
 
-        A region that cannot be as small as is wanted (a shard over the whole time axis, blocks that are whole maps) leaves
-        threads over; it uses them itself, since it stores row of cells by row of cells.
+        A region that cannot be as small as is wanted (a shard over the whole time axis, blocks that are whole maps)
+        leaves threads over; it uses them itself, since it stores row of cells by row of cells.
         """
         ample = self.wanted(total) * self.process_threads
         return max(1, min(self.process_threads, ample // max(region_bytes, 1)))
@@ -232,8 +233,7 @@ def _holds_whole_blocks(problem: Problem, shape: Shape) -> bool:
         return True
     slabs = Slabs(shape.time_cuts, problem.schedules)
     reader = {t: s for s in range(slabs.n) for t in slabs.reads(s)}
-    spans = zip(boundaries, boundaries[1:], strict=False)
-    return all(len({reader[t] for t in range(start, stop)}) == 1 for start, stop in spans)
+    return all(len({reader[t] for t in range(start, stop)}) == 1 for start, stop in pairwise(boundaries))
 
 
 def _chain_starves(problem: Problem, shape: Shape) -> bool:
@@ -250,6 +250,6 @@ def check_wish(wish: Wish, layout: Layout) -> None:
         and wish.time_slab < min(layout.shard_time, layout.n_time)
     ):
         raise PlanError(
-            f"time_slab is {wish.time_slab}, but a shard of {layout.shard_time} timesteps is stored whole: set time_slab "
-            f"to at least {layout.shard_time}, or shard_time lower"
+            f"time_slab is {wish.time_slab}, but a shard of {layout.shard_time} timesteps is stored whole: set "
+            f"time_slab to at least {layout.shard_time}, or shard_time lower"
         )
