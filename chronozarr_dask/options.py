@@ -26,9 +26,11 @@ class EncodeOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    variable: str | None = Field(None, description="Variable of a Dataset to encode; all rasters of one dtype as bands.")
+    variable: str | None = Field(
+        None, description="Variable of a Dataset to encode; all rasters of one dtype as bands."
+    )
     crs: Any = Field(None, description="CRS of the input, as in EPSG:32631; found in the input when left out.")
-    nodata: float | int | None | Literal["default"] = Field(
+    nodata: float | int | Literal["default"] | None = Field(
         "default", description="Value of a missing pixel; null for none; 'default': what the input or the dtype says."
     )
     bands: Sequence[Any] | None = Field(None, description="Names or Band objects, one per band, in order.")
@@ -42,7 +44,9 @@ class EncodeOptions(BaseModel):
         None, description="Timesteps in a shard, 'all' for the whole axis; unsharded when left out (7.1)."
     )
     levels: int | None = Field(None, description="Levels, level 0 included; to the 1 x 1 grid when left out (6).")
-    mask: Any = Field(None, description="Validity (time, y, x) of 0 and 1, or the name of a variable of the input (2.4).")
+    mask: Any = Field(
+        None, description="Validity (time, y, x) of 0 and 1, or the name of a variable of the input (2.4)."
+    )
     coverage: Any = Field(None, description="Observation counts (time, y, x), or a variable's name (2.5).")
     nan_to_mask: bool = Field(False, description="float32: make a mask of the pixels that have NaN in any band.")
     fill_masked: bool = Field(False, description="Store the fill value wherever the mask is 0.")
@@ -51,11 +55,13 @@ class EncodeOptions(BaseModel):
         DEFAULT_SHARD_BYTES_LIMIT, ge=0, description="Most shards whose lengths go into the root document (7.3)."
     )
     region_cells: int | tuple[int, int] | None = Field(
-        None, description="Cells along the edge of a region, or (rows, cols); even. Chosen from the memory when left out."
+        None,
+        description="Cells along the edge of a region, or (rows, cols); even. Chosen from the memory when left out.",
     )
     time_slab: int | None = Field(None, ge=1, description="Most timesteps in a region; whole stars or shards are kept.")
     memory: ByteSize | None = Field(
-        None, description="Memory for the regions in flight of one process, as in 1.5GB; from the machine when left out."
+        None,
+        description="Memory for the regions in flight of one process, as in 1.5GB; from the machine when left out.",
     )
     journal: str | None = Field(None, description="Folder or URL of the journal; <target>.run/ when left out.")
 

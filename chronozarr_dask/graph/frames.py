@@ -43,8 +43,11 @@ class FrameSource(Protocol):
     """Frames of level 0."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
-    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, unit: Unit) -> da.Array: ...
+    def names(self) -> tuple[str, ...]:
+        """What the source has: "data", and "mask" and "coverage" where they are given."""
+
+    def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, unit: Unit) -> da.Array:
+        """(times, band, y, x) of "data", or (times, 1, y, x) of a plane, as one block; `times` is sorted."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@
                  └────────────┬───────────┘
                            receipt
 
-Each array is one block, so a level depends on the one below alone. Names are derived from the submission: nothing is hashed.
+Each array is one block, so a level depends on the one below alone. Names are derived from the submission: nothing is
+hashed.
 """
 
 from __future__ import annotations

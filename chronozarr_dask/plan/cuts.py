@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from chronozarr_dask.format.layout import ceil_div
 
@@ -46,7 +47,7 @@ def nearest_cuts(positions: Sequence[int], target: int) -> tuple[int, ...]:
 
 def longest(cuts: Sequence[int]) -> int:
     """The longest interval between cuts."""
-    return max(b - a for a, b in zip(cuts, cuts[1:], strict=False))
+    return max(b - a for a, b in pairwise(cuts))
 
 
 def depth_of(cuts: Iterable[int], end: int, most: int) -> int:

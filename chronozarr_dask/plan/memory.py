@@ -1,8 +1,8 @@
 """What a region needs in memory, known before the run.
 
-At its peak a region holds level 0 and the levels above, a third of level 0 in all; or, while it is put together from the
-source's blocks or from what an earlier slab handed over, level 0 twice. Residuals and padding are made cell by cell. What
-a process holds is that, times the regions in flight in it.
+At its peak a region holds level 0 and the levels above, a third of level 0 in all; or, while it is put together from
+the source's blocks or from what an earlier slab handed over, level 0 twice. Residuals and padding are made cell by
+cell. What a process holds is that, times the regions in flight in it.
 """
 
 from __future__ import annotations

@@ -161,8 +161,8 @@ class Slabs:
     cuts : tuple of int
         Timesteps where slabs begin and end.
     schedules : tuple of tuple of int
-        For each timestep the anchor that it refers to (itself for an anchor): once, or by two schedules while `auto` has
-        not decided between the store's own and the nominal one of volatility (5).
+        For each timestep the anchor that it refers to (itself for an anchor): once, or by two schedules while `auto`
+        has not decided between the store's own and the nominal one of volatility (5).
     """
 
     cuts: tuple[int, ...]

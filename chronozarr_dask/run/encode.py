@@ -1,5 +1,6 @@
-"""One encode from beginning to end: plan, claim, select, run, commit. One direction, no way back; everything before the
-commit can be done again and gives the same bytes.
+"""One encode from beginning to end: plan, claim, select, run, commit.
+
+One direction, no way back; everything before the commit can be done again and gives the same bytes.
 """
 
 from __future__ import annotations
@@ -108,8 +109,8 @@ def _prepare(
     """Everything up to the claim."""
     if client is not None and (secrets := secret_options(storage_options)):
         raise InputError(
-            f"storage_options has {', '.join(secrets)}: secrets do not travel to the workers; let them find credentials by "
-            f"themselves (environment, profile or role) and leave these out"
+            f"storage_options has {', '.join(secrets)}: secrets do not travel to the workers; let them find "
+            f"credentials by themselves (environment, profile or role) and leave these out"
         )
     target = open_target(url, storage_options)
     journal = Journal(open_target(journal_url(target.url, options.journal), storage_options))
@@ -145,14 +146,14 @@ def _claim(target: Objects, journal: Journal, same: dict[str, Any], plan: Plan) 
     """Claim an empty target, and record what the run is; TargetError when something is there, or another run is."""
     if not target.is_empty():
         raise TargetError(
-            f"{target.url} is not empty: a store is written under a new prefix and never in place (section 9); name another "
-            f"target, or empty it yourself"
+            f"{target.url} is not empty: a store is written under a new prefix and never in place (section 9); name "
+            f"another target, or empty it yourself"
         )
     owner = {"version": __version__, "host": socket.gethostname(), "process": os.getpid()}
     if not journal.objects.is_empty() or not journal.claim(owner):
         raise TargetError(
-            f"{target.url} is claimed: {journal.url} is the journal of another run, or holds something else. Go on with that "
-            f"run with resume (encode --resume), or name another target, or another place with journal="
+            f"{target.url} is claimed: {journal.url} is the journal of another run, or holds something else. Go on "
+            f"with that run with resume (encode --resume), or name another target, or another place with journal="
         )
     journal.write(PLAN, {"version": __version__, "identity": same, "plan": plan.to_json()})
 
@@ -164,12 +165,14 @@ def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan:
         raise ResumeError(f"there is no run to resume: {journal.url}/{PLAN} does not exist; encode without resume")
     if doc["version"] != __version__:
         raise ResumeError(
-            f"the run in {journal.url} was begun by version {doc['version']}, this is {__version__}: finish it with that one"
+            f"the run in {journal.url} was begun by version {doc['version']}, this is {__version__}: finish it with "
+            f"that one"
         )
     changed = differences(doc["identity"], same)
     if changed:
         raise ResumeError(
-            f"{target.url} was begun with another input or other options, and cannot go on with these. {'; '.join(changed)}"
+            f"{target.url} was begun with another input or other options, and cannot go on with these. "
+            f"{'; '.join(changed)}"
         )
     return Plan.from_json(doc["plan"])
 

@@ -1,4 +1,4 @@
-"""Drive units of work through the workers in a sliding window: what is in flight stays small whatever the store's size."""
+"""Drive units of work through the workers in a sliding window: few are in flight, whatever the store's size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of an encode that computes pixels: stage, select, run, commit. Each step finds what an earlier run has done."""
+"""The part of an encode that computes pixels: stage, select, run, commit. Each finds what an earlier run has done."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ RECEIPT_READERS = 16
 class Progress(Protocol):
     """Told how far a stage is: "stage", "select", "run" or "commit"."""
 
-    def __call__(self, stage: str, done: int, total: int, nbytes: int) -> None: ...
+    def __call__(self, stage: str, done: int, total: int, nbytes: int) -> None:
+        """`done` of `total` units of work are done, `nbytes` bytes are written or, in "select", compressed."""
 
 
 class NoProgress:
@@ -182,9 +183,9 @@ class Encode:
             self.journal.write_failures([f.to_json() for f in outcome.failures])
             first = outcome.failures[0]
             raise RunError(
-                f"{len(outcome.failures)} of {total} regions failed {first.tries} times and there is no root document; the "
-                f"first is {first.region}: {first.error}. What is finished is kept in {self.journal.url}: mend the cause and "
-                f"go on with resume (encode --resume)"
+                f"{len(outcome.failures)} of {total} regions failed {first.tries} times and there is no root document; "
+                f"the first is {first.region}: {first.error}. What is finished is kept in {self.journal.url}: mend the "
+                f"cause and go on with resume (encode --resume)"
             )
         return outcome
 

@@ -1,4 +1,4 @@
-"""Which region may start when: a region of pass 1 as soon as all that it reads is stored, a slab after the one before it.
+"""Which region may start when: one of pass 1 as soon as all that it reads is stored, a slab after the one before it.
 
 State is one bit a region and one count for each region of a later pass whose inputs are partly there, so it stays small
 whatever the store's size.

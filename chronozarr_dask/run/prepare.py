@@ -1,4 +1,4 @@
-"""From the arguments of an encode to its plan: everything that headers and options can show, before anything is written."""
+"""From the arguments of an encode to its plan: all that headers and options can show, before anything is written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def encoding_choice(cube: Cube, options: EncodeOptions) -> str:
     p = profile(cube.dtype)
     if options.encoding == "star-delta" and not p.star_delta:
         raise InputError(
-            f"encoding is star-delta and the input is {p.name}: residuals are for uint8 and uint16 (section 4.1); take none"
+            f"encoding is star-delta and the input is {p.name}: residuals are for uint8 and uint16 (section 4.1); take "
+            f"none"
         )
     if options.nan_to_mask and not p.is_float:
         raise InputError(f"nan_to_mask is for float32, the input is {p.name}, which has no NaN; leave it out")

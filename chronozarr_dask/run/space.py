@@ -29,6 +29,6 @@ def check_space(target: Objects, spec: StoreSpec) -> None:
     needed = int(raw * LEAST_RATIO)
     if free < needed:
         raise TargetFullError(
-            f"{target.url}: {human(free)} are free, and a store of {human(raw)} of pixels needs at least {human(needed)}; "
-            f"make room, or name a target on another disk"
+            f"{target.url}: {human(free)} are free, and a store of {human(raw)} of pixels needs at least "
+            f"{human(needed)}; make room, or name a target on another disk"
         )

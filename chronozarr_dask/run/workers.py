@@ -35,18 +35,38 @@ class Finished:
 
 
 class Workers(Protocol):
-    """Takes units of work and tells which have ended."""
+    """Takes units of work and tells which have ended.
+
+    Attributes
+    ----------
+    process_threads : int
+        Threads of one process.
+    memory : int
+        Bytes for the regions in flight in one process.
+    """
 
     process_threads: int
-    threads: int
     memory: int
 
-    def limit(self, in_flight: int) -> None: ...
     @property
-    def capacity(self) -> int: ...
-    def submit(self, item: Any, build: Build) -> None: ...
-    def finished(self) -> list[Finished]: ...
-    def close(self, *, cancel: bool) -> None: ...
+    def threads(self) -> int:
+        """Threads of all processes."""
+
+    def limit(self, in_flight: int) -> None:
+        """Take at most so many units of work at once in each process."""
+
+    @property
+    def capacity(self) -> int:
+        """Units of work that can be taken now."""
+
+    def submit(self, item: Any, build: Build) -> None:
+        """Begin a unit of work; `item` comes back with its end."""
+
+    def finished(self) -> list[Finished]:
+        """Wait until something has ended and give all that has."""
+
+    def close(self, *, cancel: bool) -> None:
+        """Take nothing more; with `cancel`, drop what has not begun."""
 
 
 class Threads:

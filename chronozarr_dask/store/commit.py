@@ -1,4 +1,4 @@
-"""The serial end of a run: receipts against the plan, then coordinates and volatility, lower documents, the root last."""
+"""The serial end of a run: receipts against the plan, then coordinates, volatility, lower documents, the root last."""
 
 from __future__ import annotations
 
@@ -100,12 +100,18 @@ def _receipts(journal: Journal, plan: Plan) -> Iterator[tuple[Region, Receipt]]:
         expected = [len(a) for a in plan.arrays(region)]
         found = [len(a.lengths) for a in receipt.arrays]
         if found != expected or receipt.region != region.name:
-            raise RunError(f"the receipt of region {region.name} in {journal.url} does not match the plan: {found}, {expected}")
+            raise RunError(
+                f"the receipt of region {region.name} in {journal.url} does not match the plan: {found}, {expected}"
+            )
         yield region, receipt
 
 
 def _place_volatility(
-    grid: npt.NDArray[np.float32], plan: Plan, encoding: Encoding, region: Region, changes: list[list[list[int | float]]]
+    grid: npt.NDArray[np.float32],
+    plan: Plan,
+    encoding: Encoding,
+    region: Region,
+    changes: list[list[list[int | float]]],
 ) -> None:
     """Volatility of the cells of one place out of the sums of all its slabs (5)."""
     layout = plan.layout

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ class StagingMap:
 
 def _spans(cuts: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[int, int]]:
     """The intervals between `cuts` that meet [start, stop)."""
-    for a, b in zip(cuts, cuts[1:], strict=False):
+    for a, b in pairwise(cuts):
         if a < stop and b > start:
             yield a, b
 

@@ -96,7 +96,9 @@ class ArrayWriter:
                     checksums.append(0 if blob is None else crc32c(blob))
                     if blob is not None:
                         has_band = self.objects.has_band
-                        self.target.put(object_key(self.objects.level, self.objects.name, t, row, col, has_band=has_band), blob)
+                        self.target.put(
+                            object_key(self.objects.level, self.objects.name, t, row, col, has_band=has_band), blob
+                        )
         return Stored(tuple(lengths), tuple(checksums))
 
     def _objects(self, cell: npt.NDArray[Any]) -> Iterator[tuple[int, bytes | None]]:

@@ -30,7 +30,7 @@ SMALL = {"region_cells": 2, "time_slab": 6}
 
 def make_cube(log: Path, chunks: Any) -> tuple[xr.DataArray, np.ndarray[Any, Any]]:
     rng = np.random.default_rng(5)
-    values = (rng.integers(100, 3000, (1, N_BAND, HEIGHT, WIDTH)) + rng.integers(0, 9, (N_TIME, N_BAND, HEIGHT, WIDTH)))
+    values = rng.integers(100, 3000, (1, N_BAND, HEIGHT, WIDTH)) + rng.integers(0, 9, (N_TIME, N_BAND, HEIGHT, WIDTH))
     values = values.astype("uint16")
     coords = {
         "time": np.datetime64("2022-01-01", "ns") + np.arange(N_TIME) * np.timedelta64(5, "D"),
@@ -57,7 +57,9 @@ def assert_blocks_once(log: Path, cube: xr.DataArray) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["none", "auto"])
-@pytest.mark.parametrize("options", [{}, SMALL, {"shard_time": 6}, {"shard_time": 8, "region_cells": 2, "time_slab": 8}])
+@pytest.mark.parametrize(
+    "options", [{}, SMALL, {"shard_time": 6}, {"shard_time": 8, "region_cells": 2, "time_slab": 8}]
+)
 @pytest.mark.parametrize("blocks", BLOCKS)
 def test_each_block_is_computed_once(blocks: str, options: dict[str, Any], encoding: str, tmp_path: Path) -> None:
     log = tmp_path / "log"

@@ -8,9 +8,9 @@ import pytest
 
 from chronozarr_dask.format.layout import Layout
 from chronozarr_dask.format.temporal import Encoding
+from chronozarr_dask.plan.memory import PixelBytes
 from chronozarr_dask.plan.plan import Plan, make_plan, schedule
 from chronozarr_dask.plan.regions import Region
-from chronozarr_dask.plan.memory import PixelBytes
 from chronozarr_dask.plan.shape import Blocks, Budget, Problem, Wish
 from chronozarr_dask.run.order import Order
 
@@ -29,7 +29,9 @@ def make(shard_time: int | None, interval: int, slab: int) -> Plan:
 
 
 @pytest.mark.parametrize("encoding", ["none", "star-delta"])
-@pytest.mark.parametrize(("shard_time", "interval", "slab"), [(None, 6, 6), (4, 6, 4), (3, 4, 3), (1, 6, 1), (5, 7, 10)])
+@pytest.mark.parametrize(
+    ("shard_time", "interval", "slab"), [(None, 6, 6), (4, 6, 4), (3, 4, 3), (1, 6, 1), (5, 7, 10)]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_region_starts_once_and_after_what_it_needs(
     encoding: Encoding, shard_time: int | None, interval: int, slab: int, seed: int
