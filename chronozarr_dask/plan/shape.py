@@ -18,7 +18,7 @@ from chronozarr_dask.plan.cuts import cell_positions, longest, nearest_cuts, on_
 from chronozarr_dask.plan.memory import MIB, PixelBytes, does_not_fit, region_bytes
 from chronozarr_dask.plan.regions import Slabs
 
-WANTED_BYTES = 1024 * MIB
+WANTED_BYTES = 512 * MIB
 """Most bytes a region is given when nothing else bounds it: about 4 x 4 cells x 12 months of four uint16 bands."""
 REGIONS_PER_THREAD = 4
 EDGES = (16, 8, 4, 2)

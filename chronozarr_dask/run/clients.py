@@ -26,7 +26,7 @@ def connected(address: str | None) -> Iterator[Any]:
     from distributed import Client  # a cluster is imported by those who use one
 
     try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"no Dask scheduler answers at {address}: {error}; give the address that it prints when it starts, as in "
@@ -35,4 +35,4 @@ def connected(address: str | None) -> Iterator[Any]:
     try:
         yield client
     finally:
-        client.close()  # type: ignore[no-untyped-call]
+        client.close()

@@ -16,6 +16,7 @@ import xarray as xr
 
 from chronozarr_dask._version import __version__
 from chronozarr_dask.errors import InputError, ResumeError, RunError, TargetError
+from chronozarr_dask.format.layout import ROOT_DOCUMENT
 from chronozarr_dask.graph.frames import CubeFrames
 from chronozarr_dask.graph.staging import staged_whole
 from chronozarr_dask.options import EncodeOptions, make_options
@@ -27,7 +28,7 @@ from chronozarr_dask.run.prepare import differences, encoding_choice, identity, 
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import make_workers
-from chronozarr_dask.store.journal import PLAN, Journal, journal_url
+from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, journal_url
 from chronozarr_dask.store.target import Objects, open_target, secret_options
 
 
@@ -122,11 +123,13 @@ def _prepare(
     workers = make_workers(client, options.memory)
     budget = Budget(workers.memory, workers.process_threads, workers.threads)
     same = identity(spec, options)
-    begun = _begun(target, journal, same) if resume else None
-    plan = begun or plan_encode(cube, spec, options, choice, budget)
-    if begun is None:
+    plan = _begun(target, journal, same) if resume else None
+    if plan is None:
+        plan = plan_encode(cube, spec, options, choice, budget)
         check_space(target, spec)
-        _claim(target, journal, same, plan)
+        if not resume:
+            _claim(target, journal)
+        journal.write(PLAN, {"version": __version__, "identity": same, "plan": plan.to_json()})
     frames = CubeFrames(cube)
     return Encode(
         target=target,
@@ -142,8 +145,14 @@ def _prepare(
     )
 
 
-def _claim(target: Objects, journal: Journal, same: dict[str, Any], plan: Plan) -> None:
-    """Claim an empty target, and record what the run is; TargetError when something is there, or another run is."""
+def _claim(target: Objects, journal: Journal) -> None:
+    """Claim an empty target; TargetError when something is there, or another run is."""
+    complete = target.size(ROOT_DOCUMENT) is not None
+    if not complete and journal.read(CLAIM) is not None:
+        raise TargetError(
+            f"{target.url} is not complete: {journal.url} is the journal of a run that was interrupted or is still "
+            f"running. Go on with it with resume (encode --resume), or name another target"
+        )
     if not target.is_empty():
         raise TargetError(
             f"{target.url} is not empty: a store is written under a new prefix and never in place (section 9); name "
@@ -152,17 +161,17 @@ def _claim(target: Objects, journal: Journal, same: dict[str, Any], plan: Plan) 
     owner = {"version": __version__, "host": socket.gethostname(), "process": os.getpid()}
     if not journal.objects.is_empty() or not journal.claim(owner):
         raise TargetError(
-            f"{target.url} is claimed: {journal.url} is the journal of another run, or holds something else. Go on "
-            f"with that run with resume (encode --resume), or name another target, or another place with journal="
+            f"{journal.url}, where the journal goes, is not empty: name another place with journal=, or another target"
         )
-    journal.write(PLAN, {"version": __version__, "identity": same, "plan": plan.to_json()})
 
 
-def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan:
-    """The plan of the run that is to be resumed."""
+def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan | None:
+    """The plan of the run that is to be resumed; None when it ended between its claim and its plan."""
     doc = journal.read(PLAN)
     if doc is None:
-        raise ResumeError(f"there is no run to resume: {journal.url}/{PLAN} does not exist; encode without resume")
+        if journal.read(CLAIM) is not None:
+            return None
+        raise ResumeError(f"there is no run to resume: {journal.url}/{CLAIM} does not exist; encode without resume")
     if doc["version"] != __version__:
         raise ResumeError(
             f"the run in {journal.url} was begun by version {doc['version']}, this is {__version__}: finish it with "

@@ -82,11 +82,10 @@ class Encode:
         """Run to the end and give the report, which stays in the journal too."""
         self.workers.limit(self.in_flight)
         done = self._done()
-        pass0 = done[: self.plan.passes[0].n_regions]
-        if self.plan.staged:
+        if self.plan.staged and not all(done):
             with clock.stage("stage"):
                 self._stage_all(progress)
-        encoding, selection = self._select(clock, progress, pass0)
+        encoding, selection = self._select(clock, progress)
         with clock.stage("run"):
             outcome = self._run(encoding, done, progress)
         with clock.stage("commit"):
@@ -112,13 +111,14 @@ class Encode:
         blocks = list(blocks_to_stage(staged))
         left = [b for b in blocks if self.journal.objects.size(_mark(b)) is None]
         n_done = len(blocks) - len(left)
+        progress("stage", n_done, len(blocks), 0)
         for block, nbytes in run_all(self.workers, left, lambda b: partial(stage_block, staged, b)):
             self.journal.objects.put(_mark(block), b"")
             self.staged_bytes += nbytes
             n_done += 1
             progress("stage", n_done, len(blocks), self.staged_bytes)
 
-    def _select(self, clock: Clock, progress: Progress, done: list[bool]) -> tuple[Encoding, Selection | None]:
+    def _select(self, clock: Clock, progress: Progress) -> tuple[Encoding, Selection | None]:
         """The encoding: as it was named, as an earlier run has chosen, or by measuring (4.3)."""
         if self.choice != "auto":
             return self.choice, None  # type: ignore[return-value]
@@ -153,6 +153,7 @@ class Encode:
             )
 
         delta, plain = 0, 0
+        progress("select", 0, len(cells), 0)
         for n, (_, sizes) in enumerate(run_all(self.workers, cells, build), 1):
             delta, plain = delta + sizes[0], plain + sizes[1]
             progress("select", n, len(cells), delta + plain)
@@ -178,6 +179,7 @@ class Encode:
             remove_temporary(self.journal, self.plan, self.source, region)
             progress("run", total - order.n_left, total, nbytes)
 
+        progress("run", total - order.n_left, total, 0)
         outcome = run_regions(self.workers, order, lambda r: partial(region_receipt, job, r), on_stored)
         if outcome.failures:
             self.journal.write_failures([f.to_json() for f in outcome.failures])

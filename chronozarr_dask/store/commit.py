@@ -139,7 +139,8 @@ def shard_bytes_in_order(found: Mapping[str, Mapping[str, int]] | None) -> Shard
 def commit(target: Objects, spec: StoreSpec, temporal: Temporal, total: Tally) -> dict[str, int]:
     """Write coordinates, volatility and documents in upload order, the root last (9).
 
-    A root document with the same bytes is a success: the commit was interrupted after it.
+    Where the root document is there already, nothing is written: one with the same bytes is a success, since the
+    commit was interrupted after it.
 
     Returns
     -------
@@ -156,16 +157,24 @@ def commit(target: Objects, spec: StoreSpec, temporal: Temporal, total: Tally) -
     objects |= {f"{path}/{ROOT_DOCUMENT}": _dump(doc) for path, doc in documents.items()}
     root = _dump(spec.root(temporal, shard_bytes_in_order(total.shard_bytes)).document(documents))
     written: Counter[str] = Counter()
+    if (there := target.get(ROOT_DOCUMENT)) is not None:
+        _check_root(target, there, root)
+        return {}
     for key in upload_order(objects):
         target.put(key, objects[key])
         head = key.split("/", 1)[0]
         written[head if head.isdecimal() else ""] += len(objects[key])
-    if not target.create(ROOT_DOCUMENT, root) and target.get(ROOT_DOCUMENT) != root:
+    if not target.create(ROOT_DOCUMENT, root):
+        _check_root(target, target.get(ROOT_DOCUMENT), root)
+    written[""] += len(root)
+    return dict(written)
+
+
+def _check_root(target: Objects, there: bytes | None, root: bytes) -> None:
+    if there != root:
         raise TargetError(
             f"{target.url}/{ROOT_DOCUMENT} exists already and is another: something else wrote there during this run"
         )
-    written[""] += len(root)
-    return dict(written)
 
 
 def _coordinates(spec: StoreSpec) -> Iterator[tuple[str, bytes]]:
