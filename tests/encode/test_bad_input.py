@@ -240,6 +240,14 @@ def test_a_target_with_the_journal_of_another_run_is_refused(tmp_path: Path):
     assert cubes.objects(tmp_path) == before
 
 
+def test_a_journal_that_holds_something_else_is_refused(tmp_path: Path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "todo.txt").write_text("mine")
+    with pytest.raises(TargetError, match=r"notes is the journal of another run, or holds something else"):
+        encode(cube(), tmp_path / "s", journal=tmp_path / "notes")
+    assert cubes.objects(tmp_path) == {"notes/todo.txt": b"mine"}
+
+
 def test_a_target_that_is_a_file_is_refused(tmp_path: Path):
     (tmp_path / "s").write_text("mine")
     with pytest.raises(TargetError, match="s"):
@@ -295,11 +303,16 @@ def test_no_permission_to_look_is_said_at_once(tmp_path: Path):
 # ---- a disk that is full ---------------------------------------------------------------------------------------------
 
 
+def never(_: Any) -> Any:
+    raise AssertionError("a block was computed")
+
+
 def test_a_disk_that_is_surely_too_small_is_said_before_anything_is_written(tmp_path: Path):
     """A raster of 50 times the free space: no compression brings that down."""
     free = shutil.disk_usage(tmp_path).free
     n = int((free * 50 * 1.1 / 2 / 512**2) ** 0.5 + 1) * 512
-    huge = cubes.as_cube(da.zeros((1, 1, n, n), dtype=np.uint16, chunks=(1, 1, n // 64 // 512 * 512 + 512, 2**14)))
+    zeros = da.zeros((1, 1, n, n), dtype=np.uint16, chunks=(1, 1, n // 64 // 512 * 512 + 512, 2**14))
+    huge = cubes.as_cube(zeros.map_blocks(never, dtype=np.uint16, meta=np.empty((0,) * 4, np.uint16)))
     with pytest.raises(TargetFullError, match=r"s: .* are free, and a store of .* needs at least .*make room"):
         czd.encode(huge, tmp_path / "s", encoding="none", memory="64GiB")
     assert list(tmp_path.iterdir()) == []

@@ -159,6 +159,6 @@ def test_the_sizes_of_both_encodings_are_those_of_what_is_stored(n: int, interva
     for how in (refs, None):
         target = Memory()
         objects = ArrayObjects(0, "data", True, Window(0, 1, 0, 1), range(n))
-        each = writer(target, objects=objects, own=range(n), present=tuple(range(n)), references=how, fill=0)
+        each = writer(target, objects=objects, own=range(n), present=tuple(range(n)), references=how, fill=7)
         sizes.append(sum(each.store(data).lengths))
-    assert sizes_both_ways(data, refs, CS, 0, CODEC) == tuple(sizes)
+    assert sizes_both_ways(data, refs, CS, 7, CODEC) == tuple(sizes)
