@@ -1,5 +1,6 @@
 """NetCDF files and Zarr stores open as they are stored, lazily, without a warning; all else gets one clear error."""
 
+import pickle
 from importlib.util import find_spec
 from zipfile import ZipFile
 
@@ -122,6 +123,13 @@ def test_it_is_lazy_and_as_stored(tmp_path):
     assert not as_cube(source).source_chunks().in_memory
 
 
+def test_what_cf_says_belongs_to_a_variable_is_no_band(tmp_path):
+    source = dataset().assign(area=(("y", "x"), np.ones((4, 5), "float32")))
+    source["B04"].attrs["cell_measures"] = "area: area"
+    source.to_netcdf(tmp_path / "cube.nc", engine="netcdf4")
+    check(open_source(tmp_path / "cube.nc"), hint=False)
+
+
 def test_a_variable(tmp_path):
     write_netcdf(tmp_path / "cube.nc")
     assert "B08" in open_source(tmp_path / "cube.nc", variable="B04")
@@ -138,6 +146,7 @@ def test_a_relative_path_and_a_worker_elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir("/")
     for source in sources:
         check(source)
+        check(pickle.loads(pickle.dumps(source)))
 
 
 # ---- refused -------------------------------------------------------------------------------------------------------

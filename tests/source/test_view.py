@@ -90,6 +90,12 @@ def test_numpy_is_not_copied():
     assert is_in_memory(out)
 
 
+def test_a_window_of_numpy_travels_without_the_rest():
+    array = xr.DataArray(np.zeros((4, 100, 100), "uint16"), dims=("time", "y", "x"))
+    window = view(array, {a: a for a in array.dims}, DATA_DIMS, np.dtype("uint16")).isel(time=slice(1), y=slice(5))
+    assert len(pickle.dumps(window)) < 5_000
+
+
 def test_what_is_in_memory():
     assert is_in_memory(BARE)
     assert is_in_memory(BARE.transpose(*DATA_DIMS[::-1]).isel(x=slice(1, 3)))
