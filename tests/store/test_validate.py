@@ -122,6 +122,13 @@ def _missing_volatility_chunk(store: Memory) -> None:
     store.remove("volatility/c")
 
 
+def _rounded_nodata(store: Memory) -> None:
+    """A tenth, written as the double and as the float32 next to it."""
+    store.set("", f"{CZ}.nodata", 0.1)
+    store.every("attributes.nodata", 0.1)
+    store.every("fill_value", float(np.float32(0.1)))
+
+
 def _no_shard(store: Memory) -> None:
     """A shard of fill only is not stored, and not listed."""
     del store.objects["0/data/c/1/0/2/0"]
@@ -140,6 +147,7 @@ def _no_shard(store: Memory) -> None:
         ("none", _gzip),
         ("none", _missing_volatility_chunk),
         ("full", _no_shard),
+        ("float", _rounded_nodata),
     ],
     ids=lambda v: getattr(v, "__name__", v),
 )

@@ -203,6 +203,7 @@ ARRAYS = [
     Row("a mask that is not there", "none", root("mask_variable", "mask"), "2.4", "mask_variable"),
     Row("a mask of another name", "full", root("mask_variable", "valid"), "2.4", "mask_variable"),
     Row("a mask of uint16", "full", put("0/mask", "data_type", "uint16"), "2.4", "0/mask/zarr.json: data_type"),
+    Row("a mask with fill false", "full", put("0/mask", "fill_value", False), "2.4", "0/mask/zarr.json: fill_value"),
     Row("a mask with fill 1", "full", put("0/mask", "fill_value", 1), "2.4", "0/mask/zarr.json: fill_value"),
     Row(
         "coverage with fill 255",
