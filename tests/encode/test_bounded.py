@@ -13,7 +13,7 @@ import pytest
 WIDTH, ROWS, N_BAND = 2048, 2048, 4
 GROWTH = 0.15
 
-RUN = '''
+RUN = """
 import json, resource, sys
 import numcodecs, numpy as np, xarray as xr, dask.array as da
 import chronozarr_dask as czd
@@ -43,7 +43,7 @@ cube = xr.DataArray(
 report = czd.encode(cube, sys.argv[1], crs="EPSG:32631", encoding="star-delta", codec_level=1)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps({"peak": peak, "kept": kept, "raw": data.nbytes, "regions": report.regions, "staged": report.staged_bytes}))
-'''
+"""
 
 
 def peak_of(n_time: int, n_rows: int, tmp_path: Path) -> dict[str, float]:

@@ -95,7 +95,11 @@ def test_resuming_a_finished_run_writes_nothing(tmp_path: Path, monkeypatch: pyt
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "s").rglob("*")}
     again = czd.encode(make_cube(), tmp_path / "s", resume=True, **OPTIONS)
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "s").rglob("*")} == before
-    assert (again.objects, again.bytes_by_level, again.selection) == (first.objects, first.bytes_by_level, first.selection)
+    assert (again.objects, again.bytes_by_level, again.selection) == (
+        first.objects,
+        first.bytes_by_level,
+        first.selection,
+    )
     assert again.regions_resumed == again.regions
 
 
