@@ -42,7 +42,8 @@ cube = xr.DataArray(
 )
 report = czd.encode(cube, sys.argv[1], crs="EPSG:32631", encoding="star-delta", codec_level=1)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"peak": peak, "kept": kept, "raw": data.nbytes, "regions": report.regions, "staged": report.staged_bytes}))
+figures = {"peak": peak, "kept": kept, "raw": data.nbytes, "regions": report.regions, "staged": report.staged_bytes}
+print(json.dumps(figures))
 """
 
 
