@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import dask
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
 from chronozarr_dask.format.layout import COVERAGE, MASK, Window
+from chronozarr_dask.graph.lazy import array_of
 from chronozarr_dask.plan.plan import runs
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.source.cube import Cube
@@ -82,20 +82,22 @@ class CubeFrames:
             # A slab that was handed all of its timesteps reads nothing, and must not ask for a block to learn that.
             joined = _concatenate(blocks or [da.zeros((0, *here.shape[1:]), dtype=array.dtype, chunks=-1)], axis=0)
             bands.append(joined if name == DATA else joined[:, None])
-        return _concatenate(bands, axis=1).rechunk(-1)
+        out: da.Array = _concatenate(bands, axis=1).rechunk(-1)
+        return out
 
 
 def _concatenate(arrays: list[da.Array], axis: int) -> da.Array:
-    return arrays[0] if len(arrays) == 1 else da.concatenate(arrays, axis=axis)
+    out: da.Array = arrays[0] if len(arrays) == 1 else da.concatenate(arrays, axis=axis)
+    return out
 
 
 def _block(part: xr.DataArray, label: str, unit: Unit) -> da.Array:
     """A part of the source as a Dask array: its own blocks, or one block that reads the window."""
     if is_chunked(part):
-        return part.data
+        out: da.Array = part.data
+        return out
     pixels = unit.hold(part.values) if is_in_memory(part) else part.variable
-    values = dask.delayed(_values, pure=False)(pixels, dask_key_name=label)
-    return da.from_delayed(values, part.shape, part.dtype, name=f"{label}-block")
+    return array_of(_values, pixels, shape=part.shape, dtype=part.dtype, name=label)
 
 
 def _values(part: Any) -> npt.NDArray[Any]:
@@ -144,8 +146,6 @@ class StagedFrames:
     ) -> da.Array:
         """Frames of `times` in `window` out of staged pieces, as one block."""
         n_band, dtype = (self.n_band, self.dtype) if name == DATA else (1, np.dtype(np.uint8))
-        label = f"unstage-{name}-{unit.name}"
-        values = dask.delayed(read_parts, pure=False)(
-            list(parts), times, window, n_band, dtype.str, dask_key_name=label
-        )
-        return da.from_delayed(values, (len(times), n_band, *window.shape), dtype, name=f"{label}-block")
+        shape, label = (len(times), n_band, *window.shape), f"unstage-{name}-{unit.name}"
+        pieces = list(parts)
+        return array_of(read_parts, pieces, times, window, n_band, dtype.str, shape=shape, dtype=dtype, name=label)

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +25,7 @@ from dask.delayed import Delayed
 from chronozarr_dask.format.layout import COVERAGE, MASK, ceil_div
 from chronozarr_dask.format.temporal import Encoding
 from chronozarr_dask.graph.frames import DATA, FrameSource, Unit
+from chronozarr_dask.graph.lazy import array_of, call, map_block, map_object
 from chronozarr_dask.kernels.block_mean import block_mean, coverage_mean, mask_max
 from chronozarr_dask.kernels.distinct import distinct_values
 from chronozarr_dask.plan.plan import Plan
@@ -82,20 +82,11 @@ def region_receipt(job: Job, region: Region, unit: Unit) -> Delayed:
             objects = arrays[level, job.spec.layout.variable if name == DATA else name]
             writer = _writer(job, region, present, objects)
             stored.append(_store(writer, levels[name], f"store-{name}-{level}-{unit.name}"))
-    finish = dask.delayed(_finish, pure=False)
-    return finish(job.journal, region, stored, statistics, dask_key_name=f"receipt-{unit.name}")
+    return call(_finish, job.journal, region, stored, statistics, name=f"receipt-{unit.name}")
 
 
 def _names(job: Job) -> tuple[str, ...]:
     return (DATA, *job.spec.planes)
-
-
-def _map(function: Callable[..., Any], *arrays: da.Array, shape: tuple[int, ...], dtype: Any, name: str) -> da.Array:
-    """`map_blocks` over arrays of one block; `meta` is given, since Dask must not call the function to learn of it."""
-    chunks = tuple((n,) for n in shape)
-    return da.map_blocks(
-        function, *arrays, chunks=chunks, dtype=dtype, name=name, meta=np.empty((0,) * len(shape), dtype)
-    )
 
 
 def _base_level(job: Job, region: Region, present: tuple[int, ...], unit: Unit) -> Levels:
@@ -129,7 +120,7 @@ def _base_level(job: Job, region: Region, present: tuple[int, ...], unit: Unit) 
             given.append(frames[MASK])
         n_band, dtype = _kind(job, name)
         shape = (len(present), n_band, *window.shape)
-        out[name] = _map(make, *given, shape=shape, dtype=dtype, name=f"level0-{name}-{unit.name}")
+        out[name] = map_block(make, *given, shape=shape, dtype=dtype, name=f"level0-{name}-{unit.name}")
     return out
 
 
@@ -145,8 +136,8 @@ def _read_stored(
     n_band, dtype = _kind(job, name)
     array = job.spec.layout.variable if name == DATA else name
     label = f"read-stored-{name}-{unit.name}"
-    values = dask.delayed(stored.read, pure=False)(array, present, window, dask_key_name=label)
-    return da.from_delayed(values, (len(present), n_band, *window.shape), dtype, name=f"{label}-block")
+    shape = (len(present), n_band, *window.shape)
+    return array_of(stored.read, array, present, window, shape=shape, dtype=dtype, name=label)
 
 
 def _next(job: Job, level: int, below: Levels, unit: Unit) -> Levels:
@@ -161,10 +152,10 @@ def _next(job: Job, level: int, below: Levels, unit: Unit) -> Levels:
         if name == DATA:
             mean = _Mean(job.spec.nodata)
             given = (array, below[MASK]) if MASK in below else (array,)
-            out[name] = _map(mean, *given, shape=half(array), dtype=array.dtype, name=label)
+            out[name] = map_block(mean, *given, shape=half(array), dtype=array.dtype, name=label)
         else:
             reduce = mask_max if name == MASK else coverage_mean
-            out[name] = _map(_OnPlane(reduce), array, shape=half(array), dtype=array.dtype, name=label)
+            out[name] = map_block(_OnPlane(reduce), array, shape=half(array), dtype=array.dtype, name=label)
     return out
 
 
@@ -209,21 +200,8 @@ def _store(writer: ArrayWriter, array: da.Array, label: str) -> list[Delayed]:
     for row, part in writer.rows():
         y = (row - writer.objects.cells.y0) * writer.chunk_size
         frames = array[:, :, y : y + writer.chunk_size]
-        stored = _map(_Boxed(part.store), frames, shape=(1, 1, 1, 1), dtype=object, name=f"{label}-{row}")
-        out.append(stored.to_delayed(optimize_graph=False).item())
+        out.append(map_object(part.store, frames, name=f"{label}-{row}"))
     return out
-
-
-@dataclass(frozen=True)
-class _Boxed:
-    """What a block function returns as an array of one object, since a Dask array holds arrays alone."""
-
-    function: Callable[[npt.NDArray[Any]], Any]
-
-    def __call__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        out = np.empty((1, 1, 1, 1), object)
-        out[0, 0, 0, 0] = self.function(block)
-        return out
 
 
 @dataclass(frozen=True)
@@ -236,22 +214,17 @@ class _Statistics:
 
     def __call__(self, frames: npt.NDArray[Any]) -> Any:
         changes = cell_changes(frames, np.array(self.pairs, np.intp).reshape(-1, 2), self.chunk_size)
-        values = [None] * frames.shape[1] if frames.dtype.kind == "f" else distinct_values(frames, self.nodata)
-        return changes, values
+        if frames.dtype.kind == "f":
+            return changes, [None] * frames.shape[1]
+        return changes, distinct_values(frames, None if self.nodata is None else int(self.nodata))
 
 
 def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.Array, unit: Unit) -> Delayed:
     at = {t: i for i, t in enumerate(present)}
     refs = job.plan.references(job.encoding)
     pairs = tuple((at[t], at[refs[t]]) for t in job.plan.slabs.own(region.slab) if refs[t] != t)
-    sums = _map(
-        _Boxed(_Statistics(pairs, job.spec.layout.chunk_size, job.spec.no_value)),
-        level0,
-        shape=(1, 1, 1, 1),
-        dtype=object,
-        name=f"statistics-{unit.name}",
-    )
-    return sums.to_delayed(optimize_graph=False).item()
+    statistics = _Statistics(pairs, job.spec.layout.chunk_size, job.spec.no_value)
+    return map_object(statistics, level0, name=f"statistics-{unit.name}")
 
 
 def _finish(journal: Journal, region: Region, stored: list[list[Any]], statistics: Any) -> tuple[int, int]:

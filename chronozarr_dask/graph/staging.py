@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain, product
 from typing import Any
 
-import dask
 import numpy as np
 import numpy.typing as npt
 from dask.delayed import Delayed
@@ -16,6 +15,7 @@ from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.format.dtypes import Number
 from chronozarr_dask.format.layout import MASK, Window
 from chronozarr_dask.graph.frames import DATA, CubeFrames, StagedFrames, Unit
+from chronozarr_dask.graph.lazy import call
 from chronozarr_dask.kernels.checks import fill_where
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
@@ -78,8 +78,7 @@ def stage_block(staged: StagedFrames, block: StagedBlock, unit: Unit) -> Delayed
     region = Region(0, *block.index[1:], block.index[0])  # not one that is staged: the cube itself is asked
     frames = staged.cube.frames(block.name, region, tuple(range(t0, t1)), Window(y0, y1, x0, x1), unit)
     parts = list(m.pieces_of_block(block.name, block.index))
-    write = dask.delayed(_write_block, pure=False)
-    return write(parts, frames, t0, y0, x0, dask_key_name=f"stage-{unit.name}")
+    return call(_write_block, parts, frames, t0, y0, x0, name=f"stage-{unit.name}")
 
 
 def stage_region(staged: StagedFrames, region: Region, unit: Unit) -> Delayed:
@@ -91,9 +90,8 @@ def stage_region(staged: StagedFrames, region: Region, unit: Unit) -> Delayed:
     for name, m in staged.maps.items():
         frames = staged.cube.frames(name, region, reads, window, unit)
         parts = list(m.pieces(name, region))
-        write = dask.delayed(_write_reads, pure=False)
-        written.append(write(parts, frames, reads, window, dask_key_name=f"keep-{name}-{unit.name}"))
-    return dask.delayed(sum, pure=False)(written, dask_key_name=f"kept-{unit.name}")
+        written.append(call(_write_reads, parts, frames, reads, window, name=f"keep-{name}-{unit.name}"))
+    return call(sum, written, name=f"kept-{unit.name}")
 
 
 def _write_block(parts: list[Any], frames: npt.NDArray[Any], t0: int, y0: int, x0: int) -> int:
@@ -119,9 +117,8 @@ def measure_cell(
         return staged.from_parts(name, parts, times, window, unit)
 
     mask = frames(MASK) if fill_masked else None
-    measure = dask.delayed(_measure, pure=False)
     args = (plan.references("star-delta"), plan.layout.chunk_size, spec.fill, spec.codec)
-    return measure(frames(DATA), mask, *args, dask_key_name=f"sample-{unit.name}")
+    return call(_measure, frames(DATA), mask, *args, name=f"sample-{unit.name}")
 
 
 def _measure(
