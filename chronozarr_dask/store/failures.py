@@ -30,6 +30,8 @@ def explained(url: str, key: str) -> Iterator[None]:
             f"the bucket"
         ) from error
     except OSError as error:
+        if error.errno == errno.EROFS:
+            raise TargetFullError(f"{where}: the file system is mounted read-only; name a target on another") from error
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise TargetFullError(
                 f"{where}: no space left; make room, then go on with resume: what is finished is kept"

@@ -365,6 +365,12 @@ def test_a_small_disk_fills_up_and_is_made_larger(small_disk: Path):
     cubes.assert_levels(small_disk / "s", cubes.levels(data, n_levels=5))
 
 
+def test_a_disk_that_is_read_only_is_said_at_once(small_disk: Path):
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(TargetFullError, match=r"s.run/claim.json: the file system is mounted read-only.*another"):
+        encode(cube(), small_disk / "s")
+
+
 def test_an_error_of_the_system_that_is_none_of_these_keeps_its_own_words(tmp_path: Path):
     name = "n" * 300
     with pytest.raises(TargetError, match=os.strerror(errno.ENAMETOOLONG)):
