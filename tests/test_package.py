@@ -31,5 +31,13 @@ def test_import_is_quiet() -> None:
     assert HEAVY.isdisjoint(loaded), sorted(HEAVY.intersection(loaded))
 
 
+def test_reading_loads_nothing_that_encodes() -> None:
+    """A store can be opened, and an unfinished run be told from one, without compiled kernels, xarray or pyproj."""
+    loaded = run(sys.executable, "-c", "import sys, chronozarr_dask.store.reader; print(*sys.modules)").split()
+    encoding = HEAVY | {"numba", "pyproj", "xarray"}
+    assert "chronozarr_dask.store.journal" in loaded
+    assert encoding.isdisjoint(loaded), sorted(encoding.intersection(loaded))
+
+
 def test_package_is_typed() -> None:
     assert (Path(chronozarr_dask.__file__).parent / "py.typed").is_file()

@@ -31,11 +31,12 @@ from chronozarr_dask.kernels.distinct import distinct_values
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.spec import StoreSpec
-from chronozarr_dask.store.journal import Journal, Receipt
+from chronozarr_dask.store.journal import Journal
 from chronozarr_dask.store.pixels import Level0
+from chronozarr_dask.store.receipts import Receipt, Stored
 from chronozarr_dask.store.stored import StoredLevel
 from chronozarr_dask.store.target import Objects
-from chronozarr_dask.store.writer import ArrayWriter, Stored, cell_changes
+from chronozarr_dask.store.writer import ArrayWriter, cell_changes
 
 Levels = dict[str, da.Array]
 

@@ -24,7 +24,8 @@ from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.store.compress import compress
-from chronozarr_dask.store.journal import Journal, Receipt
+from chronozarr_dask.store.journal import Journal
+from chronozarr_dask.store.receipts import Receipt
 from chronozarr_dask.store.target import Objects
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.store.receipts import JOURNAL_VERSION, Receipt
 from chronozarr_dask.store.target import Objects
-from chronozarr_dask.store.writer import Stored
 
-JOURNAL_VERSION = 1
 SUFFIX = ".run"
 CLAIM = "claim.json"
 PLAN = "plan.json"
@@ -36,60 +35,6 @@ def journal_url(target: str, journal: str | None) -> str:
             f"{target} is the root of a bucket, and its journal cannot lie beside it: name a place with journal="
         )
     return target.rstrip("/") + SUFFIX
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What a finished region leaves: its objects in the plan's order, and its volatility sums.
-
-    Attributes
-    ----------
-    region : str
-        Its name.
-    arrays : tuple of Stored
-        One for each of the region's arrays.
-    changes : list
-        Pass 0: one list of sums per level 0 cell (5). Else empty.
-    values : list
-        Pass 0: the few values that each band takes in the region, None where they are many. Else empty.
-    """
-
-    region: str
-    arrays: tuple[Stored, ...]
-    changes: Sequence[Sequence[int | float]] = ()
-    values: Sequence[Sequence[int] | None] = ()
-
-    def pack(self) -> bytes:
-        """The receipt as JSON bytes."""
-        doc = {
-            "journal_version": JOURNAL_VERSION,
-            "region": self.region,
-            "lengths": [a.lengths for a in self.arrays],
-            "crc32c": [a.checksums for a in self.arrays],
-            "changes": self.changes,
-            "values": self.values,
-        }
-        return json.dumps(doc, separators=(",", ":")).encode()
-
-    @classmethod
-    def unpack(cls, blob: bytes) -> Receipt | None:
-        """Inverse of `pack`; None for a receipt that was torn while it was written: its region is then not done."""
-        try:
-            doc = json.loads(blob)
-        except ValueError:
-            return None
-        arrays = tuple(Stored(tuple(n), tuple(c)) for n, c in zip(doc["lengths"], doc["crc32c"], strict=True))
-        return cls(doc["region"], arrays, doc["changes"], doc["values"])
-
-    @property
-    def n_objects(self) -> int:
-        """Objects that were stored."""
-        return sum(1 for a in self.arrays for n in a.lengths if n)
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes that were stored."""
-        return sum(n for a in self.arrays for n in a.lengths)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from chronozarr_dask.format.provenance import Provenance
 from chronozarr_dask.format.temporal import Temporal
 from chronozarr_dask.store.cells import READ_THREADS, Cells, anchor_cache
 from chronozarr_dask.store.chunks import Chunks, index_cache
+from chronozarr_dask.store.journal import CLAIM, journal_url
 from chronozarr_dask.store.opening import Opened, open_documents
 from chronozarr_dask.store.target import Objects, open_target
 from chronozarr_dask.store.timesteps import Time, timestep
@@ -54,8 +55,6 @@ def open_store(url: str | os.PathLike[str], storage_options: Mapping[str, Any] |
 
 def _unfinished(url: str, storage_options: Mapping[str, Any] | None) -> str | None:
     """URL of the journal beside a store that has no root document, None where there is none."""
-    from chronozarr_dask.store.journal import CLAIM, journal_url  # with all that a run needs: not for every reader
-
     try:
         journal = open_target(journal_url(url, None), storage_options)
     except TargetError:  # a bucket's root has nothing beside it

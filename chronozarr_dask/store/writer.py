@@ -6,7 +6,7 @@ whose stored bytes are all fill is left out (2.1); a shard is put together whole
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,28 +22,8 @@ from chronozarr_dask.kernels.fill import cut_cell, equals_fill
 from chronozarr_dask.kernels.residuals import residuals
 from chronozarr_dask.plan.objects import ArrayObjects
 from chronozarr_dask.store.compress import compress, crc32c
+from chronozarr_dask.store.receipts import Stored
 from chronozarr_dask.store.target import Objects
-
-
-@dataclass(frozen=True)
-class Stored:
-    """What was stored of one array in one region, in the plan's order.
-
-    Attributes
-    ----------
-    lengths : tuple of int
-        Bytes of each object, 0 for one that is left out.
-    checksums : tuple of int
-        crc32c of each object, 0 for one that is left out.
-    """
-
-    lengths: tuple[int, ...]
-    checksums: tuple[int, ...]
-
-    @classmethod
-    def joined(cls, rows: Sequence[Stored]) -> Stored:
-        """Of several rows of cells, top to bottom."""
-        return cls(tuple(n for r in rows for n in r.lengths), tuple(c for r in rows for c in r.checksums))
 
 
 @dataclass(frozen=True)

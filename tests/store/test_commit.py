@@ -19,8 +19,8 @@ from chronozarr_dask.plan.shape import Blocks, Budget, Problem, Wish
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.store.commit import Tally, commit, shard_bytes_in_order, tally
 from chronozarr_dask.store.compress import decompress
-from chronozarr_dask.store.journal import Journal, Receipt
-from chronozarr_dask.store.writer import Stored
+from chronozarr_dask.store.journal import Journal
+from chronozarr_dask.store.receipts import Receipt, Stored
 from tests.store.stores import Memory, opened
 
 N = 8

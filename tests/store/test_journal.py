@@ -10,8 +10,8 @@ import pytest
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.store.folder import Folder
-from chronozarr_dask.store.journal import Journal, Receipt, handover_key, journal_url, receipt_key, staging_key
-from chronozarr_dask.store.writer import Stored
+from chronozarr_dask.store.journal import Journal, handover_key, journal_url, receipt_key, staging_key
+from chronozarr_dask.store.receipts import Receipt, Stored
 from tests.store.stores import Memory
 
 RECEIPT = Receipt(
