@@ -27,12 +27,16 @@ SLAB_EDGES = (4, 2)
 
 @dataclass(frozen=True)
 class Blocks:
-    """Boundaries of the source's blocks in timesteps and pixels, both ends included; None: it can be cut anywhere.
+    """Boundaries of the source's blocks along each axis, in timesteps and pixels.
 
     Attributes
     ----------
+    time, y, x : tuple of int, or None
+        Increasing, from 0 to the axis' length, both included: a cut at one of them goes through no block. None: nothing
+        speaks against any cut.
     opaque : bool
-        Whether a block is computed whole, whatever part of it is asked for.
+        Whether a block is computed whole (dask arrays), so that a cut within one computes it twice. Otherwise the
+        source is read by window, and the boundaries say what is cheap.
     """
 
     time: tuple[int, ...] | None = None

@@ -17,7 +17,7 @@ from chronozarr_dask.format.sharding import check_shard_time
 from chronozarr_dask.options import EncodeOptions
 from chronozarr_dask.plan.memory import PixelBytes
 from chronozarr_dask.plan.plan import Plan, make_plan, schedule, schedule_intervals
-from chronozarr_dask.plan.shape import Blocks, Budget, Problem, Wish, check_wish
+from chronozarr_dask.plan.shape import Budget, Problem, Wish, check_wish
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.source.cube import Cube, as_cube
 
@@ -91,12 +91,11 @@ def plan_encode(cube: Cube, spec: StoreSpec, options: EncodeOptions, choice: str
     wish = Wish(options.region_edges, options.time_slab)
     check_wish(wish, spec.layout)
     intervals = schedule_intervals(choice, spec.anchor_interval)
-    found = cube.source_chunks()
     problem = Problem(
         layout=spec.layout,
         schedules=tuple(schedule(spec.layout.n_time, i) for i in intervals),
         pixel=PixelBytes(spec.layout.n_band * np.dtype(spec.dtype).itemsize, len(spec.planes)),
-        blocks=Blocks(found.time, found.y, found.x, found.opaque),
+        blocks=cube.source_chunks(),
         budget=budget,
         wish=wish,
     )

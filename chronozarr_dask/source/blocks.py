@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 import xarray as xr
 
-from chronozarr_dask.source.view import is_chunked, is_in_memory
+from chronozarr_dask.plan.shape import Blocks
+from chronozarr_dask.source.view import is_chunked
 
 Cuts = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Boundaries of the source's blocks along each axis.
-
-    Attributes
-    ----------
-    time, y, x : tuple of int, or None
-        Increasing, from 0 to the axis' length, both included: a cut at one of them goes through no block. None: nothing
-        speaks against any cut.
-    opaque : bool
-        Whether a block is computed whole (dask arrays), so that a cut within one computes it twice. Otherwise the
-        source is read by window, and the boundaries say what is cheap.
-    in_memory : bool
-        Whether some of it is numpy in this process: what goes to a worker is a window, never the array.
-    """
-
-    time: Cuts | None
-    y: Cuts | None
-    x: Cuts | None
-    opaque: bool
-    in_memory: bool
 
 
 def blocks_of(arrays: Sequence[xr.DataArray]) -> Blocks:
@@ -47,9 +24,7 @@ def blocks_of(arrays: Sequence[xr.DataArray]) -> Blocks:
     """
     chunked = [a for a in arrays if is_chunked(a)]
     cuts = {axis: _common([_cuts(a, axis) for a in chunked or arrays]) for axis in ("time", "y", "x")}
-    return Blocks(
-        cuts["time"], cuts["y"], cuts["x"], opaque=bool(chunked), in_memory=any(is_in_memory(a) for a in arrays)
-    )
+    return Blocks(cuts["time"], cuts["y"], cuts["x"], opaque=bool(chunked))
 
 
 def _common(every: list[Cuts | None]) -> Cuts | None:

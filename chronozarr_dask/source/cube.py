@@ -21,9 +21,10 @@ from chronozarr_dask.format.bands import Band
 from chronozarr_dask.format.dtypes import Number, check_nodata, profile
 from chronozarr_dask.format.georef import Georeference
 from chronozarr_dask.format.layout import DATA_DIMS
+from chronozarr_dask.plan.shape import Blocks
 from chronozarr_dask.source.axes import Axes, coordinate_along, find_axes, is_geographic, require_axes
 from chronozarr_dask.source.bands import BandLike, bands_of, resolve_bands
-from chronozarr_dask.source.blocks import Blocks, blocks_of
+from chronozarr_dask.source.blocks import blocks_of
 from chronozarr_dask.source.crs import crs_warnings, find_crs
 from chronozarr_dask.source.grid import find_transform
 from chronozarr_dask.source.packing import check_stored, declared_nodata, stored_dtype
