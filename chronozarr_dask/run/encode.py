@@ -142,6 +142,7 @@ def _prepare(
         workers=workers,
         warnings=cube.warnings,
         in_flight=budget.in_flight(plan.region_bytes, plan.total_bytes),
+        resumed=resume,
     )
 
 

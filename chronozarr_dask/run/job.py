@@ -64,6 +64,8 @@ class Encode:
         The cube, or the cube staged as a whole.
     in_flight : int
         Regions in flight in one process.
+    resumed : bool
+        Whether an earlier run may have left receipts.
     """
 
     target: Objects
@@ -76,6 +78,7 @@ class Encode:
     workers: Workers
     warnings: tuple[str, ...]
     in_flight: int
+    resumed: bool
     staged_bytes: int = 0
 
     def finish(self, clock: Clock, progress: Progress) -> RunReport:
@@ -101,6 +104,8 @@ class Encode:
 
     def _done(self) -> list[bool]:
         """For each region in the plan's order, whether its receipt is there."""
+        if not self.resumed:
+            return [False] * self.plan.n_regions
         with ThreadPoolExecutor(RECEIPT_READERS) as pool:
             return list(pool.map(lambda r: self.journal.receipt(r) is not None, self.plan.regions()))
 
