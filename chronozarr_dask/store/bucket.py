@@ -128,7 +128,8 @@ class Bucket:
                 prefix = f"{key}/" if key else ""
                 return not fs.call_s3("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1).get("KeyCount", 0)
             try:
-                return not any(e["name"].rstrip("/") != fs._strip_protocol(self.url) for e in fs.ls(self.url))
+                here = fs.unstrip_protocol(self.url)
+                return all(fs.unstrip_protocol(e["name"].rstrip("/")) == here for e in fs.ls(self.url))
             except FileNotFoundError:
                 return True
 

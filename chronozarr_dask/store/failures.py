@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,14 +17,33 @@ def _is_client_failure(error: BaseException | None) -> bool:
     return type(error).__module__.split(".")[0] in CLIENT_LIBRARIES
 
 
+def _in_the_way(path: str) -> str:
+    """The part of a path that should be a folder, and what it is."""
+    while "://" not in path and not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    broken = os.path.islink(path) and not os.path.exists(path)
+    return f"{path} is a link to nowhere" if broken else f"{path} is a file"
+
+
 @contextmanager
 def explained(url: str, key: str) -> Iterator[None]:
     """Turn what the operating system or an object store says into one TargetError with place and remedy."""
     where = f"{url}/{key}" if key else url
     try:
         yield
-    except (TargetError, FileNotFoundError, FileExistsError):
+    except TargetError:
         raise
+    except FileNotFoundError as error:  # an absent object is none: what is absent here is what objects are put into
+        if "://" not in url:
+            raise TargetError(f"{where}: {error}") from error
+        raise TargetError(
+            f"{where}: no such bucket ({error}); create it first, or mend its name or the endpoint in storage_options"
+        ) from error
+    except NotADirectoryError as error:
+        raise TargetError(
+            f"{_in_the_way(where)}, and the path of a store or journal is made of folders; name another target, or "
+            f"move that away"
+        ) from error
     except PermissionError as error:
         raise TargetFullError(
             f"{where}: permission denied ({error}); check the rights of this user, or the credentials and policy of "

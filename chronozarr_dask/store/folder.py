@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Folder:
             try:
                 f = open(path, "wb", buffering=0)  # noqa: SIM115
             except FileNotFoundError:
-                os.makedirs(os.path.dirname(path), exist_ok=True)
+                _make_parents(path)
                 f = open(path, "wb", buffering=0)  # noqa: SIM115
             with f:
                 view = memoryview(data)
@@ -73,7 +74,7 @@ class Folder:
         """Store a whole object only if there is none, at once and never in part. False if there is one."""
         path = self._path(key)
         with explained(self.url, key):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            _make_parents(path)
             try:
                 _create_whole(path, data)
             except FileExistsError:
@@ -105,6 +106,14 @@ class Folder:
     def child(self, name: str) -> Folder:
         """The folder `name` below this one."""
         return Folder(os.path.join(self.root, name))
+
+
+def _make_parents(path: str) -> None:
+    """Make the folders that `path` lies in; NotADirectoryError where one of them is a file."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), error.filename) from error
 
 
 def _create_whole(path: str, data: bytes) -> None:

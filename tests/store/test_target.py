@@ -183,12 +183,23 @@ def test_an_empty_folder_is_empty(tmp_path: Path):
     assert Folder(str(tmp_path)).is_empty()
 
 
-def test_a_file_in_place_of_a_folder(tmp_path: Path):
+@pytest.mark.parametrize("inner", [".", "cube", "far/away/cube"])
+@pytest.mark.parametrize("key", ["claim.json", "0/data/zarr.json"])
+def test_a_file_in_place_of_a_folder(inner: str, key: str, tmp_path: Path):
     (tmp_path / "file").write_text("x")
-    folder = Folder(str(tmp_path / "file"))
-    assert folder.get("zarr.json") is None
-    for attempt in (lambda: folder.put("a/b", b"x"), lambda: folder.create("a/b", b"x"), folder.is_empty):
-        with pytest.raises(TargetError, match=str(tmp_path / "file")):
+    folder = open_target(tmp_path / "file" / inner)
+    assert folder.get("zarr.json") is folder.size("zarr.json") is None
+    for attempt in (lambda: folder.put(key, b"x"), lambda: folder.create(key, b"x"), folder.is_empty):
+        with pytest.raises(TargetError, match=f"^{tmp_path}/file is a file, and the path of a store .* name another"):
+            attempt()
+    assert (tmp_path / "file").read_text() == "x"
+
+
+def test_a_link_to_nowhere_in_place_of_a_folder(tmp_path: Path):
+    (tmp_path / "cube").symlink_to(tmp_path / "gone")
+    folder = Folder(str(tmp_path / "cube"))
+    for attempt in (lambda: folder.put("a", b"x"), lambda: folder.create("a", b"x")):
+        with pytest.raises(TargetError, match=f"^{tmp_path}/cube is a link to nowhere"):
             attempt()
 
 

@@ -10,6 +10,8 @@ import pytest
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.store.target import Bucket, open_target, secret_options
 
+NO_SUCH_BUCKET = r"^s3://there-is-none/cube.*: no such bucket .*create it first"
+
 # ---- a bucket --------------------------------------------------------------------------------------------------------
 
 
@@ -53,6 +55,12 @@ def test_a_wrong_secret(s3_server: Any, s3_bucket: str):
 
 
 @pytest.mark.s3
+def test_a_bucket_that_does_not_exist(s3_server: Any):
+    with pytest.raises(TargetError, match=NO_SUCH_BUCKET):
+        open_target("s3://there-is-none/cube", s3_server.storage_options).is_empty()
+
+
+@pytest.mark.s3
 def test_s3_is_asked_once(s3_server: Any, s3_bucket: str, monkeypatch: pytest.MonkeyPatch):
     """Left alone, s3fs asks for the length before it gets an object."""
     import s3fs
@@ -88,15 +96,19 @@ def test_s3_is_asked_once(s3_server: Any, s3_bucket: str, monkeypatch: pytest.Mo
 class Answers(http.server.BaseHTTPRequestHandler):
     """Answers with the status that the path begins with. Ranges are ignored."""
 
+    protocol_version = "HTTP/1.1"  # a client may wait for "100 Continue" before it sends what it puts
+
     def do_GET(self) -> None:
+        body = b"<Error><Code>NoSuchBucket</Code></Error>" if "there-is-none" in self.path else b"0123456789"
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.send_response(int(self.path.split("/")[1]))
         if "nolength" not in self.path:
-            self.send_header("Content-Length", "10")
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(b"0123456789")
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
-    do_HEAD = do_GET
+    do_HEAD = do_PUT = do_GET
 
     def log_message(self, *args: Any) -> None:
         """Quiet."""
@@ -111,6 +123,16 @@ def web() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+def test_a_host_without_the_bucket(web: str):
+    """As S3 answers; the server of the other tests makes a bucket when something is put there."""
+    options = {"key": "a", "secret": "b", "endpoint_url": f"{web}/404", "use_ssl": False}
+    bucket = open_target("s3://there-is-none/cube", options)
+    assert bucket.get("k") is bucket.size("k") is bucket.get_tail("k", 4) is bucket.get_range("k", 0, 4) is None
+    for attempt in (lambda: bucket.put("k", b"x"), lambda: bucket.create("k", b"x"), bucket.is_empty):
+        with pytest.raises(TargetError, match=NO_SUCH_BUCKET):
+            attempt()
 
 
 def test_a_web_server(web: str):
