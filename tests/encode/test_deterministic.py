@@ -160,6 +160,7 @@ def faults(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_setting_gives_the_same_bytes(
     variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clients: dict[int, Client], capsys: Any
