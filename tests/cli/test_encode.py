@@ -166,9 +166,7 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch, t
 def test_a_scheduler_gives_the_same_store(source: str, tmp_path: Path) -> None:
     threads, cluster = tmp_path / "threads.cz", tmp_path / "cluster.cz"
     assert invoke("encode", source, str(threads), *SMALL).exit_code == 0
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, worker_dashboard_address=None
-    ) as local:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
         result = invoke("encode", source, str(cluster), *SMALL, "--scheduler", local.scheduler_address)
     assert result.exit_code == 0, result.stderr
     assert objects(threads) == objects(cluster)
