@@ -72,7 +72,7 @@ def rounds(source: str, folder: str, n: int) -> dict[str, dict[str, list[tuple[f
     out: dict[str, dict[str, list[tuple[float, float]]]] = {}
     with (
         dask.config.set(num_workers=N_WORKERS),
-        LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         started()

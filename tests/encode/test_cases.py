@@ -35,7 +35,7 @@ def encode(data: Any, target: Path, **options: Any) -> czd.RunReport:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[distributed.Client]:
     """Four workers of one thread each."""
-    how: dict[str, Any] = {"dashboard_address": None, "silence_logs": "ERROR"}
+    how: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": "ERROR"}
     with (
         distributed.LocalCluster(n_workers=4, threads_per_worker=1, processes=False, **how) as local,
         distributed.Client(local) as client,
