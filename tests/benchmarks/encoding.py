@@ -15,7 +15,7 @@ from tests.benchmarks.tables import Claim, Table
 
 SIZE = (24, 2300, 1900)
 QUICK = (12, 1024, 900)
-ROUNDS, QUICK_ROUNDS = 5, 2
+ROUNDS, QUICK_ROUNDS = 3, 2
 CPU_LIMIT, MEMORY_LIMIT = 0.9, 1.0
 
 CASES: dict[str, dict[str, Any]] = {
