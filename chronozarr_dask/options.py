@@ -61,6 +61,7 @@ class EncodeOptions(BaseModel):
     time_slab: int | None = Field(None, ge=1, description="Most timesteps in a region; whole stars or shards are kept.")
     memory: ByteSize | None = Field(
         None,
+        gt=0,
         description="Memory for the regions in flight of one process, as in 1.5GB; from the machine when left out.",
     )
     journal: str | None = Field(None, description="Folder or URL of the journal; <target>.run/ when left out.")

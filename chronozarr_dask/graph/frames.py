@@ -12,11 +12,12 @@ import numpy.typing as npt
 import xarray as xr
 
 from chronozarr_dask.format.layout import COVERAGE, MASK, Window
-from chronozarr_dask.graph.lazy import array_of
+from chronozarr_dask.graph.lazy import array_of, map_block
 from chronozarr_dask.plan.plan import runs
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.source.cube import Cube
 from chronozarr_dask.source.view import is_chunked, is_in_memory
+from chronozarr_dask.store.pixels import Declared
 from chronozarr_dask.store.staging import StagedPart, StagingMap, read_parts
 
 DATA = "data"
@@ -83,7 +84,8 @@ class CubeFrames:
             joined = _concatenate(blocks or [da.zeros((0, *here.shape[1:]), dtype=array.dtype, chunks=-1)], axis=0)
             bands.append(joined if name == DATA else joined[:, None])
         out: da.Array = _concatenate(bands, axis=1).rechunk(-1)
-        return out
+        declared = Declared(name, out.shape, out.dtype.str)
+        return map_block(declared, out, shape=out.shape, dtype=out.dtype, name=f"declared-{name}-{unit.name}")
 
 
 def _concatenate(arrays: list[da.Array], axis: int) -> da.Array:
@@ -117,7 +119,7 @@ class StagedFrames:
         Regions that are staged; None for all.
     n_band : int
     dtype : dtype
-        Of the data; a plane is uint8.
+        Of the data; a plane is staged in its own, for its values are looked at when its region is stored.
     """
 
     cube: CubeFrames
@@ -145,7 +147,7 @@ class StagedFrames:
         self, name: str, parts: Iterable[StagedPart], times: tuple[int, ...], window: Window, unit: Unit
     ) -> da.Array:
         """Frames of `times` in `window` out of staged pieces, as one block."""
-        n_band, dtype = (self.n_band, self.dtype) if name == DATA else (1, np.dtype(np.uint8))
+        n_band, dtype = (self.n_band, self.dtype) if name == DATA else (1, self.cube.arrays(name)[0].dtype)
         shape, label = (len(times), n_band, *window.shape), f"unstage-{name}-{unit.name}"
         pieces = list(parts)
         return array_of(read_parts, pieces, times, window, n_band, dtype.str, shape=shape, dtype=dtype, name=label)

@@ -28,7 +28,7 @@ from chronozarr_dask.run.prepare import differences, encoding_choice, identity, 
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import make_workers
-from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, journal_url
+from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, check_apart, journal_url
 from chronozarr_dask.store.target import Objects, open_target, secret_options
 
 
@@ -115,6 +115,7 @@ def _prepare(
         )
     target = open_target(url, storage_options)
     journal = Journal(open_target(journal_url(target.url, options.journal), storage_options))
+    check_apart(target, journal.objects)
     cube = read_cube(source, options)
     for text in cube.warnings:
         warnings.warn(text, ChronozarrWarning, stacklevel=4)

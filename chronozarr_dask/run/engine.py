@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from chronozarr_dask.errors import InputError, StoreError, TargetError, TargetFullError
+from chronozarr_dask.errors import ChronozarrError, InputError, RunError, StoreError, TargetError, TargetFullError
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.workers import Build, Finished, Workers
@@ -47,23 +47,36 @@ class Outcome:
 
 
 def run_all(workers: Workers, items: Iterable[Any], build: Callable[[Any], Build]) -> Iterator[tuple[Any, Any]]:
-    """Run independent units of work; yields (item, result) as they end. The first error ends it all."""
-    waiting = iter(items)
-    left, exhausted = 0, False
-    while not exhausted or left:
-        while not exhausted and workers.capacity > 0:
-            item = next(waiting, None)
-            if item is None:
-                exhausted = True
-                break
-            workers.submit(item, build(item))
-            left += 1
-        if left:
-            for finished in workers.finished():
-                left -= 1
-                if finished.error is not None:
-                    raise finished.error
-                yield finished.item, finished.result
+    """Run independent units of work; yields (item, result) as they end.
+
+    What fails by fault of a worker or of the target is tried three times. Any other error ends it all.
+    """
+    waiting = ((item, 1) for item in items)
+    again: deque[tuple[Any, int]] = deque()
+    in_flight = 0
+    while True:
+        while workers.capacity > 0 and (one := again.popleft() if again else next(waiting, None)) is not None:
+            workers.submit(one, build(one[0]))
+            in_flight += 1
+        if not in_flight:
+            return
+        for finished in workers.finished():
+            in_flight -= 1
+            item, n_tries = finished.item
+            if finished.error is None:
+                yield item, finished.result
+            else:
+                _check_may_pass(item, n_tries, finished.error)
+                again.append((item, n_tries + 1))
+
+
+def _check_may_pass(item: Any, n_tries: int, error: BaseException) -> None:
+    """Raise the error, unless another try can succeed."""
+    if _may_pass(error) and n_tries < TRIES:
+        return
+    if isinstance(error, ChronozarrError) or not _may_pass(error):
+        raise error
+    raise RunError(f"{item} failed {n_tries} times by fault of a worker: {type(error).__name__}: {error}") from error
 
 
 def run_regions(

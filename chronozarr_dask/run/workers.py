@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
@@ -23,6 +23,9 @@ Build = Callable[[Unit], Delayed]
 
 REFRESH_SECONDS = 2.0
 """How often a cluster is asked for its workers."""
+
+SCATTER_PAUSES = (0.2, 1.0, 5.0)
+"""Seconds before pixels are sent again, when the worker that they were sent to is gone."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,14 @@ def _itself(pixels: npt.NDArray[Any]) -> Any:
 
 
 def _ended(item: Any, future: Any) -> Finished:
+    """What a future that is done says. One whose inputs, or whose result, went with a worker has no exception."""
     error = future.exception()
-    return Finished(item, error=error) if error is not None else Finished(item, future.result())
+    if error is not None:
+        return Finished(item, error=error)
+    try:
+        return Finished(item, future.result())
+    except (CancelledError, OSError) as lost:
+        return Finished(item, error=lost)
 
 
 class Cluster:
@@ -175,13 +184,24 @@ class Cluster:
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
 
         def hold(pixels: npt.NDArray[Any]) -> Any:
-            return self._client.scatter(pixels, workers=None if place is None else [place], hash=False)
+            return self._scatter(pixels, place)
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             future = self._client.compute(build(Unit(_fresh_name(), hold)), retries=0, **where)
         self._busy[place or ""] += 1
         self._pending[future] = (item, place or "")
         self._completed.add(future)
+
+    def _scatter(self, pixels: npt.NDArray[Any], place: str | None) -> Any:
+        """Send pixels to a worker; to any other when it dies, of which the scheduler may not know yet."""
+        for pause in SCATTER_PAUSES:
+            workers = [place] if place in self._workers else None
+            try:
+                return self._client.scatter(pixels, workers=workers, hash=False)
+            except (OSError, KeyError):  # the worker is silent, or the scheduler does not know it any more
+                time.sleep(pause)
+                self._refresh()
+        return self._client.scatter(pixels, hash=False)
 
     def finished(self) -> list[Finished]:
         """Wait until something has ended and give all that has."""

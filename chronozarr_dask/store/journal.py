@@ -6,6 +6,7 @@ claim.json  plan.json  selection.json  receipts/<pass>/<region>  handover/  stag
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,24 @@ def journal_url(target: str, journal: str | None) -> str:
             f"{target} is the root of a bucket, and its journal cannot lie beside it: name a place with journal="
         )
     return target.rstrip("/") + SUFFIX
+
+
+def check_apart(target: Objects, journal: Objects) -> None:
+    """Raise TargetError when the store lies in the journal, where a run removes things, or the journal in the store."""
+    store, run = _place(target), _place(journal)
+    if store.startswith(run) or run.startswith(store):
+        raise TargetError(
+            f"the store {target.url} and its journal {journal.url} lie one in the other: a store holds nothing of its "
+            f"run, and a journal is swept at the end; name another place with journal="
+        )
+
+
+def _place(objects: Objects) -> str:
+    """The prefix in one spelling, with a slash at its end."""
+    scheme, found, path = objects.url.partition("://")
+    if not found:
+        return os.path.join(os.path.realpath(objects.url), "")
+    return f"{scheme}://{path.strip('/')}/"
 
 
 @dataclass(frozen=True)

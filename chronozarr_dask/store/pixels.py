@@ -24,6 +24,35 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
+class Declared:
+    """Holds blocks of the source to what the source says of them: only its functions know what they return.
+
+    Attributes
+    ----------
+    what : str
+        "data", "mask" or "coverage".
+    shape : tuple of int
+    dtype : str
+        In any byte order.
+    """
+
+    what: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __call__(self, frames: Array) -> Array:
+        """The frames; InputError if they are others than was said."""
+        same = frames.dtype.newbyteorder("=") == np.dtype(self.dtype).newbyteorder("=")
+        if not same or frames.shape != self.shape:
+            raise InputError(
+                f"blocks of {self.what} are {frames.dtype} {frames.shape} when they are computed, and the array "
+                f"promises {np.dtype(self.dtype)} {self.shape}: a function that was given to Dask returns something "
+                f"else than its dtype, chunks or meta say; mend these, or let it return what they say"
+            )
+        return frames
+
+
+@dataclass(frozen=True)
 class Level0:
     """How the frames of one region of pass 0 become its level 0.
 
