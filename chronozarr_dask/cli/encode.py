@@ -26,11 +26,14 @@ from chronozarr_dask.cli.output import (
 from chronozarr_dask.cli.parameters import read_options, with_encode_options
 from chronozarr_dask.cli.progress import Bars
 from chronozarr_dask.errors import ChronozarrError, InputError
+from chronozarr_dask.options import EncodeOptions
 
 if TYPE_CHECKING:
     from chronozarr_dask.run.report import RunReport
 
 WORK = "Work"
+# What stands in place of what GeoTIFFs say, which need not agree in it then.
+GIVEN = ("variable", "crs", "nodata", "bands")
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,18 @@ class Places:
     source_options: Mapping[str, Any]
     target: str
     target_options: Mapping[str, Any]
+    date_format: str | None = None
 
 
 @with_encode_options
 def encode_command(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="NetCDF file, or Zarr store of v2 or v3: a path or a URL.")
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="NetCDF or GRIB file, or Zarr store of v2 or v3; or GeoTIFFs: a quoted glob of files with a date in "
+            "each name, or a manifest (.csv or .json) with uri, datetime and, if wanted, bands. A path or a URL.",
+        ),
     ],
     target: Annotated[
         str, typer.Argument(metavar="TARGET", help="Store to write: a folder or a URL where nothing is yet.")
@@ -63,6 +72,14 @@ def encode_command(
             rich_help_panel=WORK,
         ),
     ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Where the date is in the names of GeoTIFFs: %Y %m %d %j %H %M %S, text and *, as in LC08_*_%Y%m%d_.",
+            rich_help_panel="Input",
+        ),
+    ] = None,
     storage_option: StorageOption = None,
     source_option: Annotated[
         list[str] | None,
@@ -74,14 +91,18 @@ def encode_command(
     ] = False,
     **given: Any,
 ) -> None:
-    """Encode a NetCDF file or a Zarr store as a chronozarr v0.2 store.
+    """Encode a NetCDF file, a Zarr store or a stack of GeoTIFFs as a chronozarr v0.2 store.
 
     An interrupted run (Ctrl-C, a kill, a crash) keeps what is finished in a journal beside the store; the same command
     with --resume goes on, and the store is the same to the last byte.
     """
     options = read_options(given)
     places = Places(
-        source, read_storage_options(source_option, "--source-option"), target, read_storage_options(storage_option)
+        source,
+        read_storage_options(source_option, "--source-option"),
+        target,
+        read_storage_options(storage_option),
+        date_format,
     )
     with (
         errors_told(),
@@ -107,11 +128,19 @@ def _encode(
 
     warnings.simplefilter("always", ChronozarrWarning)
     try:
-        cube = open_source(places.source, variable=options["variable"], storage_options=places.source_options)
+        cube = open_source(
+            places.source,
+            variable=options["variable"],
+            storage_options=places.source_options,
+            date_format=places.date_format,
+            given={name for name in GIVEN if options[name] != EncodeOptions.model_fields[name].default},
+        )
     except ChronozarrError:
         raise
     except OSError as error:
         raise InputError(f"{places.source} cannot be opened: {error}") from error
+    if options["mask"] is None and options["variable"] is None:
+        options = {**options, "mask": cube.encoding.get("mask")}  # what the files themselves have
     with connected(scheduler) as client:
         how: Any = {"storage_options": places.target_options, "client": client, "resume": resume, "progress": bars}
         return encode(cube, places.target, **how, **options)

@@ -1,4 +1,4 @@
-"""NetCDF files and Zarr stores as lazy xarray datasets whose numbers are the stored ones.
+"""NetCDF and GRIB files, Zarr stores and stacks of GeoTIFFs as lazy xarray datasets of the stored numbers.
 
 Nothing is scaled, masked or decoded in time by xarray: that is `as_cube`'s part, from the attributes. What a path is,
 is told by its first bytes or its metadata objects, not by its name.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,10 @@ import xarray as xr
 import zarr
 
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.source.dates import has_date
+from chronozarr_dask.source.geotiff.listing import entries_by_name, is_geotiff_name, is_glob, list_files
+from chronozarr_dask.source.geotiff.stack import open_geotiffs
+from chronozarr_dask.source.manifest import Entry, is_manifest, read_manifest
 
 ZARR_DOCUMENTS = ("zarr.json", ".zgroup", ".zmetadata", ".zarray")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -37,34 +41,52 @@ _UNREADABLE = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 
 
 def open_source(
-    source: str | os.PathLike[str], *, variable: str | None = None, storage_options: Mapping[str, Any] | None = None
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    variable: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    date_format: str | None = None,
+    given: Collection[str] = (),
 ) -> xr.Dataset:
-    """Open a NetCDF file or a Zarr store (v2 or v3: a folder, a .zip, a URL), lazily; reads metadata only.
+    """Open a file, a store or a stack of files, lazily; reads metadata only.
 
     Parameters
     ----------
-    source : str or path
-        A path, or a URL that fsspec knows.
+    source : str or path, or a list of them
+        A NetCDF or GRIB file or a Zarr store (v2 or v3: a folder, a .zip, a URL). GeoTIFFs: a glob or a list of files
+        with a date in each name, or a manifest of them (.csv or .json, see `source.manifest`). Paths, or URLs that
+        fsspec, and for GeoTIFFs GDAL, knows.
     variable : str, optional
         A variable that must be there.
     storage_options : mapping, optional
-        For fsspec; not for a path.
+        For fsspec; not for a path. Of GeoTIFFs they serve to list and to read the manifest: GDAL has its own ways to
+        find credentials, such as AWS_PROFILE.
+    date_format : str, optional
+        Where the date is in the names of GeoTIFFs, see `source.dates`.
+    given : names of options, optional
+        Of GeoTIFFs: what the caller of `as_cube` says in place of the files ("crs", "nodata", "bands", "variable").
 
     Returns
     -------
     Dataset
         Stored numbers, times undecoded, read by window. The variables are in the file's order; in order of their names
-        where a Zarr store has no consolidated metadata that gives them one.
+        where a Zarr store has no consolidated metadata that gives them one. Of GeoTIFFs: `data`, and `mask` if they
+        have one; ``encoding["mask"]`` is its name then.
 
     Raises
     ------
     InputError
-        If it does not exist, is neither, has no arrays, is a chronozarr store, or the reader is not installed.
+        If it does not exist, is none of these, has no arrays, is a chronozarr store, or the reader is not installed.
     """
-    text = os.fspath(source)
-    if "://" in text and not text.startswith("file://"):
-        dataset = _open_url(text, dict(storage_options or {}))
-    elif storage_options:
+    options = dict(storage_options or {})
+    paths = [source] if isinstance(source, (str, os.PathLike)) else source
+    text = ", ".join(os.fspath(path) for path in paths)
+    entries = _geotiffs(source, options, date_format)
+    if entries is not None:
+        dataset = open_geotiffs(entries, given)
+    elif "://" in text and not text.startswith("file://"):
+        dataset = _open_url(text, options)
+    elif options:
         raise InputError(f"storage_options are for remote URLs; {text} is a path on this machine")
     else:
         dataset = _open_path(Path(text.removeprefix("file://")).expanduser().absolute())
@@ -74,6 +96,26 @@ def open_source(
         names = ", ".join(map(str, dataset.data_vars))
         raise InputError(f"{text} has no variable {variable!r}: it has {names}")
     return dataset
+
+
+def _geotiffs(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    options: dict[str, Any],
+    date_format: str | None,
+) -> list[Entry] | None:
+    """The files of a stack of GeoTIFFs; None if the source is something else."""
+    if not isinstance(source, (str, os.PathLike)):
+        return entries_by_name([os.fspath(path) for path in source], date_format)
+    text = os.fspath(source)
+    if is_manifest(text):
+        return read_manifest(text, options)
+    if is_glob(text):
+        return entries_by_name(list_files(text, options), date_format)
+    if is_geotiff_name(text) and (date_format is not None or has_date(text)):
+        return entries_by_name([text], date_format)
+    if date_format is not None:
+        raise InputError(f"--date-format (date_format=) is for GeoTIFFs with a date in their names; {text} is none")
+    return None
 
 
 def _open_path(path: Path) -> xr.Dataset:
@@ -177,8 +219,11 @@ def _engines(head: bytes, remote: bool) -> list[str]:
 def _open_netcdf(where: str, file: Any, head: bytes) -> xr.Dataset:
     if head.startswith(_TIFF):
         raise InputError(
-            f"{where} is a TIFF: open it with rioxarray, give it a time with expand_dims and pass the cube to encode()"
+            f"{where} is a TIFF that is no step of time: name its date with --date-format (date_format=) or in a "
+            f"manifest; or open it with rioxarray, give it a time with expand_dims and pass the cube to encode()"
         )
+    if head.startswith(b"GRIB"):
+        return _open_grib(where, file)
     if head != _HDF5 and not head.startswith(b"CDF"):
         raise InputError(f"{where} is neither a NetCDF file nor a Zarr store: it begins with {head!r}")
     engines = _engines(head, remote=not isinstance(file, str))
@@ -188,6 +233,15 @@ def _open_netcdf(where: str, file: Any, head: bytes) -> xr.Dataset:
             f"netCDF4 for a local file of an older kind"
         )
     return _opened(where, file, engine=engines[0])
+
+
+def _open_grib(where: str, file: Any) -> xr.Dataset:
+    if not isinstance(file, str):
+        raise InputError(f"{where} is a GRIB file on another machine, which cfgrib cannot read: download it first")
+    if find_spec("cfgrib") is None:
+        raise InputError(f"{where} is a GRIB file, for which no reader is installed: pip install cfgrib")
+    # No index file is left beside the input.
+    return _opened(where, file, engine="cfgrib", backend_kwargs={"indexpath": ""})
 
 
 def _opened(where: str, store: Any, **how: Any) -> xr.Dataset:

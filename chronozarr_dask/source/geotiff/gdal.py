@@ -1,0 +1,105 @@
+"""GDAL through rasterio: one open for one use, with what GDAL may keep and look for settled, and remote hosts retried.
+
+rasterio is imported when the first file is opened, never by `import chronozarr_dask`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from chronozarr_dask.errors import InputError
+
+T = TypeVar("T")
+
+# No listing of folders, no sidecar files read or left behind, and a block cache (MB) that does not grow with the
+# machine: the file alone says what is in it.
+CONFIG: dict[str, Any] = {
+    "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
+    "GDAL_PAM_ENABLED": False,
+    "GDAL_CACHEMAX": 64,
+}
+TRIES = 6
+FIRST_DELAY = 0.25
+"""Seconds, doubled at each try."""
+
+_VSI = {"http": "/vsicurl/http://", "https": "/vsicurl/https://", "s3": "/vsis3/", "gs": "/vsigs/", "az": "/vsiaz/"}
+# A host that answers these will answer them again.
+_FINAL = (
+    "code: 400",
+    "code: 401",
+    "code: 403",
+    "code: 404",
+    "code: 410",
+    "does not exist",
+    "AccessDenied",
+    "NoSuchKey",
+)
+
+
+def load_rasterio() -> Any:
+    """The module rasterio; InputError, with the extra that brings it, if it is not installed."""
+    try:
+        import rasterio
+    except ImportError as error:
+        raise InputError(
+            f"GeoTIFFs are read by rasterio, which is not installed ({error}): pip install 'chronozarr-dask[geotiff]'"
+        ) from error
+    return rasterio
+
+
+def is_remote(uri: str) -> bool:
+    """Whether a file is read over a network, where a failure may pass."""
+    return ("://" in uri and not uri.startswith("file://")) or uri.startswith("/vsi")
+
+
+def with_file(uri: str, use: Callable[[Any], T], doing: Callable[[], str]) -> T:
+    """What `use` makes of an open file; each call opens and closes it, so threads share nothing.
+
+    A failure of a remote file is tried again after a growing, jittered delay. GDAL remembers that an open failed, and
+    would not ask the host again: a try after the first takes nothing from its memory.
+
+    Parameters
+    ----------
+    uri : str
+    use : callable
+        Takes the rasterio dataset.
+    doing : callable
+        What was tried, for the message, as in "cannot be opened as a GeoTIFF".
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened or read.
+    """
+    rasterio = load_rasterio()
+    tries = TRIES if is_remote(uri) else 1
+    for attempt in range(tries):
+        config = {**CONFIG, "CPL_VSIL_CURL_NON_CACHED": _vsi(uri)} if attempt else CONFIG
+        try:
+            with rasterio.Env(**config), rasterio.open(uri, driver="GTiff", sharing=False) as file:
+                return use(file)
+        except rasterio.errors.RasterioError as error:
+            why = _why(error)
+            if attempt + 1 == tries or any(sign in why for sign in _FINAL):
+                tried = f" (tried {attempt + 1} times)" if attempt else ""
+                raise InputError(f"{uri} {doing()}{tried}: {why}") from error
+        time.sleep(FIRST_DELAY * 2**attempt * random.uniform(0.5, 1.5))
+    raise AssertionError("the last try returns or raises")
+
+
+def _vsi(uri: str) -> str:
+    scheme, _, rest = uri.partition("://")
+    return f"{_VSI[scheme]}{rest}" if scheme in _VSI else uri
+
+
+def _why(error: BaseException) -> str:
+    """An error of rasterio with GDAL's own words, which are its causes, in one line."""
+    texts: list[str] = []
+    at: BaseException | None = error
+    while at is not None:
+        texts.append(" ".join(str(at).split()))
+        at = at.__cause__
+    return "; ".join(dict.fromkeys(t for t in texts if t and "previous exception" not in t)) or type(error).__name__
