@@ -28,7 +28,7 @@ from chronozarr_dask.run.prepare import differences, encoding_choice, identity, 
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import make_workers
-from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, check_apart, journal_url
+from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, check_apart, claim_url, journal_url
 from chronozarr_dask.store.target import Objects, open_target, secret_options
 
 
@@ -129,8 +129,8 @@ def _prepare(
         plan = plan_encode(cube, spec, options, choice, budget)
         check_space(target, spec)
         if not resume:
-            _claim(target, journal)
-        journal.write(PLAN, {"version": __version__, "identity": same, "plan": plan.to_json()})
+            _claim(target, journal, Journal(open_target(claim_url(target.url, journal.url), storage_options)))
+        journal.write(PLAN, {"version": __version__, "target": target.url, "identity": same, "plan": plan.to_json()})
     frames = CubeFrames(cube)
     return Encode(
         target=target,
@@ -147,31 +147,44 @@ def _prepare(
     )
 
 
-def _claim(target: Objects, journal: Journal) -> None:
-    """Claim an empty target; TargetError when something is there, or another run is."""
+def _claim(target: Objects, journal: Journal, beside: Journal) -> None:
+    """Claim an empty target; TargetError when something is there, or another run is.
+
+    The claim lies `beside` the store, and says where the journal is; in a journal elsewhere lies another.
+    """
     complete = target.size(ROOT_DOCUMENT) is not None
-    if not complete and journal.read(CLAIM) is not None:
+    if not complete and (claim := beside.read(CLAIM)) is not None:
         raise TargetError(
-            f"{target.url} is not complete: {journal.url} is the journal of a run that was interrupted or is still "
-            f"running. Go on with it with resume (encode --resume), or name another target"
+            f"{target.url} is not complete: {claim.get('journal', beside.url)} is the journal of a run that was "
+            f"interrupted or is still running. Go on with it with resume (encode --resume), or name another target"
         )
     if not target.is_empty():
         raise TargetError(
             f"{target.url} is not empty: a store is written under a new prefix and never in place (section 9); name "
             f"another target, or empty it yourself"
         )
-    owner = {"version": __version__, "host": socket.gethostname(), "process": os.getpid()}
-    if not journal.objects.is_empty() or not journal.claim(owner):
-        raise TargetError(
-            f"{journal.url}, where the journal goes, is not empty: name another place with journal=, or another target"
-        )
+    owner = {
+        "version": __version__,
+        "host": socket.gethostname(),
+        "process": os.getpid(),
+        "target": target.url,
+        "journal": journal.url,
+    }
+    for place in {journal.url: journal, beside.url: beside}.values():
+        if not place.objects.is_empty() or not place.claim(owner):
+            raise TargetError(
+                f"{place.url}, where the journal or the claim of a run goes, is not empty: name another place with "
+                f"journal=, or another target"
+            )
 
 
 def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan | None:
     """The plan of the run that is to be resumed; None when it ended between its claim and its plan."""
     doc = journal.read(PLAN)
     if doc is None:
-        if journal.read(CLAIM) is not None:
+        if (claim := journal.read(CLAIM)) is not None:
+            if (elsewhere := claim.get("journal", journal.url)) != journal.url:
+                raise ResumeError(f"the run into {target.url} has its journal elsewhere: name journal={elsewhere}")
             return None
         raise ResumeError(f"there is no run to resume: {journal.url}/{CLAIM} does not exist; encode without resume")
     if doc["version"] != __version__:
@@ -179,6 +192,8 @@ def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan | No
             f"the run in {journal.url} was begun by version {doc['version']}, this is {__version__}: finish it with "
             f"that one"
         )
+    if doc["target"] != target.url:
+        raise ResumeError(f"the run in {journal.url} writes to {doc['target']}, and not to {target.url}")
     changed = differences(doc["identity"], same)
     if changed:
         raise ResumeError(

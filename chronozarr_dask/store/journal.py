@@ -38,6 +38,15 @@ def journal_url(target: str, journal: str | None) -> str:
     return target.rstrip("/") + SUFFIX
 
 
+def claim_url(target: str, journal: str) -> str:
+    """Prefix of the claim: beside the store wherever the journal is, so that two runs into one target meet there.
+
+    The root of a bucket has nothing beside it: there the claim is in the journal.
+    """
+    scheme, _, path = target.rpartition("://")
+    return journal if scheme and "/" not in path.strip("/") else target.rstrip("/") + SUFFIX
+
+
 def check_apart(target: Objects, journal: Objects) -> None:
     """Raise TargetError when the store lies in the journal, where a run removes things, or the journal in the store."""
     store, run = _place(target), _place(journal)

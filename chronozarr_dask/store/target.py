@@ -69,7 +69,7 @@ def open_target(url: str | os.PathLike[str], storage_options: Mapping[str, Any] 
     if "://" not in text or text.startswith("file://"):
         if storage_options:
             raise TargetError(f"storage_options are for remote URLs; {text} is a path on this machine")
-        return Folder(os.path.abspath(os.path.expanduser(text.removeprefix("file://"))))
+        return Folder(os.path.realpath(os.path.expanduser(text.removeprefix("file://"))))
     return Bucket(text.rstrip("/"), dict(storage_options or {}))
 
 

@@ -134,3 +134,27 @@ def test_two_runs_into_one_target_are_told_apart_by_the_claim(tmp_path: Path) ->
     with pytest.raises(TargetError, match="still running"):
         czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
     assert not (tmp_path / "s").exists()
+
+
+def test_two_runs_with_journals_of_their_own_meet_at_the_target(tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        czd.encode(make_cube(), tmp_path / "s", journal=tmp_path / "one", progress=interrupt_after(2), **OPTIONS)
+    before = hashes(tmp_path)
+    with pytest.raises(TargetError, match=r"one is the journal of a run"):
+        czd.encode(make_cube(1), tmp_path / "s", journal=tmp_path / "two", **OPTIONS)
+    (tmp_path / "alias").symlink_to(tmp_path / "s")
+    with pytest.raises(TargetError, match=r"one is the journal of a run"):
+        czd.encode(make_cube(1), tmp_path / "alias", **OPTIONS)
+    (tmp_path / "alias").unlink()
+    assert hashes(tmp_path) == before
+    czd.encode(make_cube(), tmp_path / "s", journal=tmp_path / "one", resume=True, **OPTIONS)
+    assert np.array_equal(czd.open_store(tmp_path / "s").read(3), make_cube().values[3])
+
+
+def test_a_journal_belongs_to_one_target(tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        czd.encode(make_cube(), tmp_path / "s", journal=tmp_path / "j", progress=interrupt_after(2), **OPTIONS)
+    with pytest.raises(ResumeError, match=r"writes to .*/s, and not to .*/other"):
+        czd.encode(make_cube(), tmp_path / "other", journal=tmp_path / "j", resume=True, **OPTIONS)
+    with pytest.raises(ResumeError, match="has its journal elsewhere"):
+        czd.encode(make_cube(), tmp_path / "s", resume=True, **OPTIONS)
