@@ -14,6 +14,7 @@ from chronozarr_dask._version import __version__
 
 if TYPE_CHECKING:
     from chronozarr_dask.format.bands import Band
+    from chronozarr_dask.run.deep import validate_deep
     from chronozarr_dask.run.encode import encode
     from chronozarr_dask.run.report import RunReport
     from chronozarr_dask.store.reader import Store, open_store
@@ -27,9 +28,10 @@ _WHERE = {
     "encode": "chronozarr_dask.run.encode",
     "open_store": "chronozarr_dask.store.reader",
     "validate": "chronozarr_dask.store.validate",
+    "validate_deep": "chronozarr_dask.run.deep",
 }
 
-__all__ = ["Band", "Problem", "RunReport", "Store", "__version__", "encode", "open_store", "validate"]
+__all__ = ["Band", "Problem", "RunReport", "Store", "__version__", "encode", "open_store", "validate", "validate_deep"]
 
 
 def __getattr__(name: str) -> Any:

@@ -82,7 +82,7 @@ def validate_command(
         body = [p.to_json() for p in problems]
         print_json({"store": store, "conforms": not n_errors, "spec_version": version or None, "problems": body})
     else:
-        _print(store, problems, version, sample)
+        _print(store, problems, version, _what_was_read(sample, deep=deep))
     raise typer.Exit(1 if n_errors else 0)
 
 
@@ -120,7 +120,14 @@ def _problems(
         )
 
 
-def _print(store: str, problems: list[Problem], version: str, sample: str | None) -> None:
+def _what_was_read(sample: str | None, *, deep: bool) -> str:
+    """What the verdict does not rest on, or nothing when every pixel was read."""
+    if not deep:
+        return " (pixels were not read: --deep reads them)"
+    return f" (a sample of {sample} of its pixels was read)" if sample else ""
+
+
+def _print(store: str, problems: list[Problem], version: str, what_was_read: str) -> None:
     """The problems, then the verdict."""
     console = screen()
     for p in problems:
@@ -135,5 +142,5 @@ def _print(store: str, problems: list[Problem], version: str, sample: str | None
     else:
         verdict = f"conforms to chronozarr v{'.'.join(version.split('.')[:2])}"
         verdict += f", with {plural(n_warnings, 'warning')}" if n_warnings else ""
-    verdict += f" (a sample of {sample} of its pixels was read)" if sample else ""
+    verdict += what_was_read
     console.print(Text.assemble(f"{store} ", (verdict, STYLES["error"] if n_errors else "green")), soft_wrap=True)

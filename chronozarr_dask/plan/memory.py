@@ -56,9 +56,14 @@ def human(n: float) -> str:
     return f"{n:.1f} TiB"
 
 
+def enough(n: int) -> str:
+    """A number of whole MiB that is not less than `n` bytes, as options take it: 12MiB."""
+    return f"{-(-n // MIB)}MiB"
+
+
 def does_not_fit(needed: int, memory: int, what: str) -> PlanError:
     """The error of a region that no cut makes small enough."""
     return PlanError(
         f"{what} needs {human(needed)} at its peak, and the regions of a process have {human(memory)}; raise memory to "
-        f"{human(needed)}, or set chunk_size, shard_time or anchor_interval lower"
+        f"{enough(needed)}, or set chunk_size, shard_time or anchor_interval lower"
     )

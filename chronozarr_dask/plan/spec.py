@@ -95,7 +95,7 @@ class StoreSpec:
         """All of it as JSON, to tell whether a journal belongs to the same store."""
         names = ("n_time", "n_band", "height", "width", "chunk_size", "n_levels", "shard_time")
         return {
-            "shape": {n: getattr(self.layout, n) for n in names},
+            **{n: getattr(self.layout, n) for n in names},
             "dtype": self.dtype,
             "codec": self.codec.to_json(self.dtype),
             "nodata": self.nodata,

@@ -156,7 +156,8 @@ def _claim(target: Objects, journal: Journal, beside: Journal) -> None:
     if not complete and (claim := beside.read(CLAIM)) is not None:
         raise TargetError(
             f"{target.url} is not complete: {claim.get('journal', beside.url)} is the journal of a run that was "
-            f"interrupted or is still running. Go on with it with resume (encode --resume), or name another target"
+            f"interrupted or is still running. Go on with it with resume (encode --resume); or name another target; "
+            f"or, to begin anew, remove both yourself"
         )
     if not target.is_empty():
         raise TargetError(
@@ -198,7 +199,7 @@ def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan | No
     if changed:
         raise ResumeError(
             f"{target.url} was begun with another input or other options, and cannot go on with these. "
-            f"{'; '.join(changed)}"
+            f"{'; '.join(changed)}. To begin anew name another target, or remove {target.url} and {journal.url} first"
         )
     return Plan.from_json(doc["plan"])
 

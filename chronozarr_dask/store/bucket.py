@@ -10,6 +10,9 @@ import fsspec
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.store.failures import explained
 
+EXTRAS = {"s3": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure", "http": "http", "https": "http"}
+"""URL scheme -> the extra of this package that brings its file system."""
+
 
 @dataclass(frozen=True)
 class Bucket:
@@ -28,9 +31,9 @@ class Bucket:
             try:
                 return fsspec.filesystem(protocol, **{"use_listings_cache": False, **self.storage_options})
             except (ImportError, ValueError) as error:
-                raise TargetError(
-                    f"{self.url}: {error}; install the extra for it, as in chronozarr-dask[s3]"
-                ) from error
+                extra = EXTRAS.get(protocol)
+                remedy = f"install chronozarr-dask[{extra}]" if extra else f"{', '.join(EXTRAS)} are known"
+                raise TargetError(f"{self.url}: {error}; {remedy}") from error
 
     def _path(self, key: str) -> str:
         return f"{self.url}/{key}" if key else self.url

@@ -94,7 +94,7 @@ def test_info_for_a_person_is_plain_when_piped(store: Path) -> None:
 def test_validate_a_store_that_conforms(store: Path) -> None:
     result = invoke("validate", str(store))
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == f"{store} conforms to chronozarr v0.2\n"
+    assert result.stdout == f"{store} conforms to chronozarr v0.2 (pixels were not read: --deep reads them)\n"
     as_json = json.loads(invoke("validate", str(store), "--json").stdout)
     assert as_json == {"store": str(store), "conforms": True, "spec_version": "0.2.0", "problems": []}
 
@@ -108,7 +108,10 @@ def test_validate_prints_a_line_for_each_problem_and_exits_with_1(store: Path, t
     assert [" ".join(line.split()) for line in lines] == [" ".join(str(p).split()) for p in problems]
     assert lines[0].startswith("error ")
     assert "expected 'EPSG:32631', found 'EPSG:32632'" in lines[0]
-    assert verdict == f"{path} does not conform: {plural(len(problems), 'error')}, 0 warnings"
+    assert (
+        verdict == f"{path} does not conform: {plural(len(problems), 'error')}, 0 warnings"
+        " (pixels were not read: --deep reads them)"
+    )
     as_json = invoke("validate", path, "--json")
     assert as_json.exit_code == 1
     assert json.loads(as_json.stdout)["problems"] == [p.to_json() for p in problems]
@@ -121,7 +124,7 @@ def test_validate_exits_with_0_when_there_are_only_warnings(store: Path, monkeyp
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "warning 3.2 zarr.json: Web Mercator",
-        f"{store} conforms to chronozarr v0.2, with 1 warning",
+        f"{store} conforms to chronozarr v0.2, with 1 warning (pixels were not read: --deep reads them)",
     ]
 
 

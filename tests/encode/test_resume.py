@@ -109,7 +109,7 @@ def test_resuming_a_finished_run_writes_nothing(tmp_path: Path, monkeypatch: pyt
         ({"codec_level": 3}, "codec"),
         ({"encoding": "none"}, "encoding"),
         ({"nodata": 5}, "nodata"),
-        ({"shard_time": 4}, "shape"),
+        ({"shard_time": 4}, "shard_time"),
         ({"crs": "EPSG:32632"}, "crs"),
     ],
 )

@@ -28,7 +28,7 @@ def test_secrets_are_not_shown():
 
 
 def test_a_protocol_that_is_not_installed():
-    with pytest.raises(TargetError, match=r"nowhere://b.*install the extra for it"):
+    with pytest.raises(TargetError, match=r"nowhere://b.*s3, gs, .* are known"):
         open_target("nowhere://b/cube").get("k")
 
 
