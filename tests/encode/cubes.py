@@ -26,7 +26,7 @@ DIMS = ("time", "band", "y", "x")
 
 def months(n: int) -> npt.NDArray[np.datetime64]:
     """The first day of `n` months from November 2023."""
-    return np.arange(np.datetime64("2023-11", "M"), np.datetime64("2023-11", "M") + n).astype("datetime64[ns]")
+    return (np.datetime64("2023-11", "M") + np.arange(n).astype("timedelta64[M]")).astype("datetime64[ns]")
 
 
 def pixels(dtype: str = "uint16", shape: tuple[int, int, int, int] = (10, 2, 97, 65), seed: int = 7) -> Array:

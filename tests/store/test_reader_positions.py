@@ -93,7 +93,7 @@ def test_ways_to_name_a_timestep(t: Any):
         (np.datetime64("2024-02-01T00:00:00.000001", "us"), "nearest is 2024-02-01"),
         ("the first", "ISO-8601"),
         (True, "give a timestep's number"),
-        (np.datetime64("NaT"), "give a timestep's number"),
+        (np.datetime64("NaT", "ns"), "give a timestep's number"),
         (1.0, "give a timestep's number"),
     ],
 )
