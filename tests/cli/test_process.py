@@ -56,10 +56,11 @@ def interrupted(big: str, target: Path, signals: list[int]) -> tuple[int, str, s
     """Start an encode, send the signals after its third receipt; exit code, output, and receipts that were left."""
     process = start("encode", big, str(target), *OPTIONS)
     wait_until(lambda: receipts(target) >= 3, process)
-    for signum in signals:
-        assert process.poll() is None
-        process.send_signal(signum)
-        time.sleep(0.02)
+    assert process.poll() is None
+    process.send_signal(signals[0])
+    for signum in signals[1:]:
+        time.sleep(0.1)  # so that the first is met: two that wait are one
+        process.send_signal(signum)  # to a process that has ended meanwhile: nothing happens
     out, err = process.communicate(timeout=100)
     return process.returncode, out, err, receipts(target)
 
@@ -88,7 +89,8 @@ def test_an_interrupted_run_goes_on_with_the_command_that_it_prints(
     assert (code, err) == (0, "")
     found = re.search(r"in (\d+) regions, (\d+) of them from the run before", out)
     assert found is not None
-    assert 3 <= int(found[2]) == n_left < int(found[1])
+    assert 3 <= int(found[2]) <= n_left < int(found[1])
+    assert len(signals) > 1 or int(found[2]) == n_left, "only what stops at once may leave a receipt that is torn"
     assert objects(target) == whole
 
 
