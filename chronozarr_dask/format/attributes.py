@@ -16,6 +16,7 @@ from chronozarr_dask.format.hosting import consolidated
 from chronozarr_dask.format.layout import COVERAGE, MASK, VOLATILITY, Layout
 from chronozarr_dask.format.planes import Plane
 from chronozarr_dask.format.provenance import Provenance
+from chronozarr_dask.format.sharding import MAX_OBJECT_BYTES
 from chronozarr_dask.format.temporal import Temporal
 from chronozarr_dask.format.times import parse_time, render_time
 
@@ -240,7 +241,9 @@ def _shard_bytes(value: Any) -> ShardBytes | None:
     if not isinstance(value, Mapping):
         raise StoreError("chronozarr.shard_bytes is not an object (7.3)")
     for level, entries in value.items():
-        if not isinstance(entries, Mapping) or not all(type(n) is int and n > 0 for n in entries.values()):
+        if not isinstance(entries, Mapping) or not all(
+            type(n) is int and 0 < n <= MAX_OBJECT_BYTES for n in entries.values()
+        ):
             raise StoreError(f"chronozarr.shard_bytes[{level!r}] does not map shards to lengths (7.3)")
     return value
 

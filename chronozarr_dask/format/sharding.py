@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from chronozarr_dask.errors import InputError, StoreError
 
@@ -21,6 +22,8 @@ ENTRY_BYTES = 16
 CHECKSUM_BYTES = 4
 WHOLE_AXIS = "all"
 DEFAULT_SHARD_BYTES_LIMIT = 50_000
+MAX_OBJECT_BYTES = 2**53
+"""No host takes longer objects; what a JSON number says exactly, and an offset in a file can be."""
 
 IndexLocation = Literal["start", "end"]
 Checksum = Callable[[bytes], int]
@@ -77,22 +80,32 @@ def assemble(chunks: Sequence[bytes | None], checksum: Checksum) -> bytes | None
     return b"".join([*(c for c in chunks if c is not None), pack_index(entries, checksum)])
 
 
-def parse_index(
+def index_table(
     blob: bytes, shard_time: int, checksum: Checksum, where: str, object_bytes: int | None = None
-) -> tuple[tuple[int, int] | None, ...]:
-    """(offset, nbytes) of each inner chunk, None where empty.
+) -> npt.NDArray[np.int64]:
+    """Where each inner chunk of a shard is.
 
     Parameters
     ----------
     blob : bytes
         The `index_bytes(shard_time)` bytes of the index.
+    shard_time : int
+    checksum : callable
+        crc32c of bytes.
+    where : str
+        Of the object, for the error.
     object_bytes : int, optional
         Length of the shard object: no entry may reach beyond it.
+
+    Returns
+    -------
+    ndarray (shard_time, 2), int64
+        Offset and length in bytes; -1 and -1 where the chunk is empty.
 
     Raises
     ------
     StoreError
-        If the length or the checksum is wrong, or an entry is not within the object.
+        If the length or the checksum is wrong, or an entry is half empty, of no bytes or not within the object.
     """
     if len(blob) != index_bytes(shard_time):
         raise StoreError(f"{where}: the shard index has {len(blob)} bytes, {index_bytes(shard_time)} expected (7.2)")
@@ -103,19 +116,33 @@ def parse_index(
             f"{where}: the shard index fails its crc32c ({checksum(body):08x}, stored {stored:08x}): the object is "
             f"torn, or it grew since the root document was read; open the store again (7.2, 14)"
         )
-    out: list[tuple[int, int] | None] = []
-    for i, (offset, nbytes) in enumerate(np.frombuffer(body, "<u8").reshape(-1, 2).tolist()):
-        if offset == EMPTY and nbytes == EMPTY:
-            out.append(None)
-        elif EMPTY in (offset, nbytes):
-            raise StoreError(f"{where}: index entry {i} is half empty: offset {offset}, {nbytes} bytes (7.2)")
-        elif object_bytes is not None and offset + nbytes > object_bytes:
-            raise StoreError(
-                f"{where}: index entry {i} says bytes {offset} to {offset + nbytes} of {object_bytes} (7.2)"
-            )
-        else:
-            out.append((offset, nbytes))
-    return tuple(out)
+    table = np.frombuffer(body, "<u8").reshape(-1, 2)
+    offset, nbytes = table[:, 0], table[:, 1]
+    end = np.uint64(MAX_OBJECT_BYTES if object_bytes is None else object_bytes)
+    empty = (table == np.uint64(EMPTY)).all(axis=1)
+    within = (nbytes > 0) & (offset < end) & (nbytes <= end - np.minimum(offset, end))  # no sum: it could wrap around
+    wrong = ~(empty | within)
+    if wrong.any():
+        raise StoreError(_wrong_entry(table, int(np.argmax(wrong)), where, object_bytes))
+    return table.view("<i8").astype(np.int64)  # an empty entry, 2^64 - 1 twice, reads as -1 twice
+
+
+def _wrong_entry(table: npt.NDArray[np.uint64], i: int, where: str, object_bytes: int | None) -> str:
+    offset, nbytes = table[i].tolist()
+    if EMPTY in (offset, nbytes):
+        return f"{where}: index entry {i} is half empty: offset {offset}, {nbytes} bytes (7.2)"
+    if offset + nbytes > (MAX_OBJECT_BYTES if object_bytes is None else object_bytes):
+        of = "" if object_bytes is None else f" of {object_bytes}"
+        return f"{where}: index entry {i} says bytes {offset} to {offset + nbytes}{of} (7.2)"
+    return f"{where}: index entry {i} has no bytes at offset {offset}: an empty chunk has 2^64 - 1 twice (7.2)"
+
+
+def parse_index(
+    blob: bytes, shard_time: int, checksum: Checksum, where: str, object_bytes: int | None = None
+) -> tuple[tuple[int, int] | None, ...]:
+    """(offset, nbytes) of each inner chunk, None where empty: `index_table` as Python numbers."""
+    table = index_table(blob, shard_time, checksum, where, object_bytes)
+    return tuple(None if nbytes < 0 else (offset, nbytes) for offset, nbytes in table.tolist())
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
-import numcodecs
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +11,7 @@ from chronozarr_dask.errors import StoreError
 from chronozarr_dask.format.arrays import MAX_CHUNK_BYTES
 from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.store.compress import decompress
+from chronozarr_dask.store.inflate import DAMAGED, inflate_up_to
 from chronozarr_dask.store.target import Objects
 from chronozarr_dask.store.validate.facts import STRING, Facts
 from chronozarr_dask.store.validate.problem import Findings
@@ -71,20 +70,8 @@ def _decode(blob: bytes | None, facts: Facts, chunk: tuple[int, ...], key: str) 
 def inflate(blob: bytes, codec: Codec, key: str) -> bytes:
     """Decompressed bytes of a chunk whose size is not known beforehand; StoreError if they cannot be had."""
     try:
-        if codec.name == "gzip":
-            decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            data = decoder.decompress(blob, MAX_TEXT_BYTES)
-            if not decoder.eof:
-                raise ValueError("the stream is cut, or longer than band names are")
-            return data
-        if codec.name == "blosc":
-            if len(blob) < 16 or int.from_bytes(blob[12:16], "little") != len(blob):
-                raise ValueError("the frame is cut, or longer than its header says")
-            if int.from_bytes(blob[4:8], "little") > MAX_TEXT_BYTES:
-                raise ValueError("the frame announces more than band names take")
-            return bytes(numcodecs.Blosc().decode(blob))
-        return bytes(numcodecs.Zstd().decode(blob))
-    except (RuntimeError, ValueError, TypeError, zlib.error, EOFError, MemoryError) as error:
+        return inflate_up_to(blob, codec.name, MAX_TEXT_BYTES)
+    except DAMAGED as error:
         raise StoreError(f"{key}: its {len(blob)} bytes do not decode as {codec.name}: {error}") from error
 
 
