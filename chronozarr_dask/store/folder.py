@@ -38,8 +38,9 @@ class Folder:
         with explained(self.url, key):
             try:
                 with open(self._path(key), "rb") as f:
-                    f.seek(start)
-                    return f.read(stop - start)
+                    end = min(stop, os.fstat(f.fileno()).st_size)  # read() allocates what it is asked for
+                    f.seek(min(start, end))
+                    return f.read(end - f.tell())
             except (FileNotFoundError, NotADirectoryError):
                 return None
 

@@ -6,7 +6,6 @@ documents of the levels.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from chronozarr_dask.format.dtypes import check_nodata, profile
 from chronozarr_dask.format.layout import ROOT_DOCUMENT, ceil_div
 from chronozarr_dask.format.planes import PLANE_DTYPE
 from chronozarr_dask.store.chunks import HTML_ANSWER, looks_like_html
+from chronozarr_dask.store.parsing import parse_json
 from chronozarr_dask.store.target import Objects
 
 _DOCUMENTS_AT_ONCE = 8
@@ -50,13 +50,9 @@ def parse_document(blob: bytes, where: str) -> Any:
     if looks_like_html(blob):
         raise StoreError(f"{where}: {HTML_ANSWER}")
     try:
-        return json.loads(blob, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded)
-    except (ValueError, RecursionError) as error:
+        return parse_json(blob, parse_float=_finite, parse_int=_bounded)
+    except ValueError as error:
         raise StoreError(f"{where}: not a JSON document: {error}") from error
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is not JSON")
 
 
 def _finite(text: str) -> float:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from typing import Any
 
 from chronozarr_dask.format.arrays import ZARR_FORMAT
 from chronozarr_dask.format.layout import ROOT_DOCUMENT
+from chronozarr_dask.store.parsing import parse_json
 from chronozarr_dask.store.target import Objects
 from chronozarr_dask.store.validate.problem import Findings, short
 from chronozarr_dask.store.validate.values import as_mapping, is_key, same_json
@@ -54,15 +54,11 @@ class Documents:
         return path not in self.found and path not in self.broken
 
 
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
 def parse(blob: bytes, key: str, out: Findings) -> Document | None:
     """A document, or None after saying that the object is no JSON object."""
     try:
-        document = json.loads(blob, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(blob)
+    except ValueError as error:
         out.error("2", key, f"this is not JSON ({error}); write the document again")
         return None
     if not isinstance(document, Mapping):
