@@ -1,0 +1,73 @@
+"""A stack of observations and its validity, as the kernels read them; and how many observations a pixel has.
+
+    stack   (observation, band, y, x)    any dtype of the format
+    valid   (observation, y, x)          uint8 or bool; 0 is invalid, anything else valid; the same for all bands
+
+Nothing is copied where the rows of both are dense in memory. What is not (bands last, flipped, the other byte order) is
+copied a few rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chronozarr_dask.kernels.compiled import compiled
+from chronozarr_dask.kernels.rows import Flat, flat_rows, has_rows
+
+COPY_BYTES = 2**24
+"""Most of a stack that is copied at a time; one row where a row is larger."""
+
+
+def row_parts(stack: npt.NDArray[Any], valid: npt.NDArray[Any]) -> Iterator[tuple[slice, Flat, Flat]]:
+    """Runs of y that a kernel takes at once, and the stack and validity in each as flat rows."""
+    assert valid.shape == (stack.shape[0], *stack.shape[2:]), f"validity {valid.shape} of a stack {stack.shape}"
+    valid = as_flags(valid)
+    h = stack.shape[2]
+    step = max(h, 1) if has_rows(stack) and has_rows(valid) else max(1, COPY_BYTES * h // max(stack.nbytes, 1))
+    for y in range(0, h, step):
+        part = slice(y, min(y + step, h))
+        yield part, flat_rows(stack[:, :, part]), flat_rows(valid[:, part])
+
+
+def as_flags(valid: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Validity as uint8, not copied."""
+    assert valid.dtype in (np.bool_, np.uint8), f"validity is {valid.dtype}, not uint8 or bool"
+    return valid.view(np.uint8)
+
+
+def count_valid(valid: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Coverage (2.5): the number of valid observations of each pixel; 255 stands for 255 and more.
+
+    Parameters
+    ----------
+    valid : ndarray (observation, y, x), uint8 or bool; read in place
+
+    Returns
+    -------
+    ndarray (y, x), uint8
+    """
+    out = np.zeros(valid.shape[1:], np.uint8)
+    for one in as_flags(valid):
+        flat, strides = flat_rows(one)
+        _add_valid(flat, strides[0], out)
+    return out
+
+
+def count_valid_numpy(valid: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Twin of `count_valid`."""
+    count: npt.NDArray[np.int64] = (valid != 0).sum(axis=0, dtype=np.int64)
+    return np.minimum(count, 255).astype(np.uint8)
+
+
+@compiled
+def _add_valid(flat: Any, stride: int, out: Any) -> None:
+    w = out.shape[1]
+    for y in range(out.shape[0]):
+        row = flat[y * stride :][:w]
+        total = out[y]
+        for x in range(w):
+            total[x] += np.uint8(1) if row[x] != 0 and total[x] != 255 else np.uint8(0)
