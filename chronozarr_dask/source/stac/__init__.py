@@ -1,0 +1,1 @@
+"""Scenes of STAC: search, parse, sign, drop twins, decide offsets, derive the grid. No pixel is read here."""

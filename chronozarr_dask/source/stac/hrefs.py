@@ -1,0 +1,74 @@
+"""Hrefs: resolved against the file that names them, and free of signatures and passwords before they are kept."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
+
+from chronozarr_dask.errors import InputError
+
+# Query parameters of a shared access signature (Azure), of presigned URLs (S3, CloudFront, Google) and of API keys.
+_SAS = frozenset("sig se sp sv sr st spr sip ss srt skoid sktid skt ske sks skv saoid suoid scid sdd".split())
+_OTHERS = frozenset(
+    "awsaccesskeyid signature expires key-pair-id policy googleaccessid token access_token apikey api_key api-key "
+    "subscription-key subscription_key".split()
+)
+_PREFIXES = ("x-amz-", "x-goog-")
+_QUERY_IN_TEXT = re.compile(r"\?[^\s'\"<>]*")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # two letters at least: C: is a drive
+
+
+def unsigned(href: str) -> str:
+    """`href` without its signature; other parameters (a version, a format) stay as they are.
+
+    Raises
+    ------
+    InputError
+        If it holds a user name or a password; the message does not.
+    """
+    if not _SCHEME.match(href):
+        return href
+    parts = urlsplit(href)
+    if "@" in parts.netloc:
+        raise InputError(
+            f"an href on host {parts.hostname} holds a user name or a password, which must not get into the run's "
+            f"journal: take it out of the item and give credentials by the environment of the workers"
+        )
+    pairs = [pair for pair in parts.query.split("&") if pair]
+    names = {_name(pair) for pair in pairs}
+    sas = _SAS if "sig" in names else frozenset()
+    kept = [pair for pair in pairs if not _is_secret(_name(pair), sas)]
+    return href if len(kept) == len(pairs) else urlunsplit(parts._replace(query="&".join(kept)))
+
+
+def _name(pair: str) -> str:
+    return unquote(pair.split("=", 1)[0]).lower()
+
+
+def _is_secret(name: str, sas: Iterable[str]) -> bool:
+    return name in sas or name in _OTHERS or name.startswith(_PREFIXES)
+
+
+def redacted(text: str) -> str:
+    """`text` with the query of every URL in it cut off: for messages of libraries that quote what they were given."""
+    return _QUERY_IN_TEXT.sub("?...", text)
+
+
+def resolve(href: str, base: str | None) -> str:
+    """Absolute href: relative ones against `base`, the path or URL of the file that holds the item.
+
+    ``file:`` URLs become paths. Without a base a relative href stays as it is.
+    """
+    if href.startswith("file:"):
+        return unquote(urlsplit(href).path)
+    if base is None or _SCHEME.match(href) or href.startswith("/"):
+        return href
+    if base.startswith(("http:", "https:")):
+        return urljoin(base, href)
+    if base.startswith("file:"):
+        base = unquote(urlsplit(base).path)
+    # urljoin does not know s3:, gs: and other schemes of buckets.
+    scheme, mark, path = base.rpartition("://")
+    return scheme + mark + posixpath.normpath(posixpath.join(posixpath.dirname(path), href))
