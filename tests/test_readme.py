@@ -25,7 +25,7 @@ def test_the_quickstart_runs(tmp_path: Path) -> None:
             python += code
         else:
             commands += [line for line in code.splitlines() if line]
-    assert len(commands) == 3
+    assert len(commands) == 5
     script = tmp_path / "quickstart.py"
     script.write_text(python)
     run = [sys.executable, "-W", "error", str(script)]

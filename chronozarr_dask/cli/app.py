@@ -9,6 +9,7 @@ import typer
 from chronozarr_dask._version import __version__
 from chronozarr_dask.cli.encode import encode_command
 from chronozarr_dask.cli.info import info_command
+from chronozarr_dask.cli.read import read_command
 from chronozarr_dask.cli.validate import validate_command
 
 PROGRAM = "chronozarr-dask"
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command("encode")(encode_command)
 app.command("validate")(validate_command)
 app.command("info")(info_command)
+app.command("read")(read_command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -38,7 +40,7 @@ def _program(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Encode raster time series to chronozarr v0.2 stores, check them, and show what they hold.
+    """Encode raster time series to chronozarr v0.2 stores, check them, show what they hold, read them.
 
     Exit codes: 0 done, 1 a problem, 2 bad usage.
     """

@@ -45,7 +45,7 @@ def load_rasterio() -> Any:
         import rasterio
     except ImportError as error:
         raise InputError(
-            f"GeoTIFFs are read by rasterio, which is not installed ({error}): pip install 'chronozarr-dask[geotiff]'"
+            f"GeoTIFFs need rasterio, which is not installed ({error}): pip install 'chronozarr-dask[geotiff]'"
         ) from error
     return rasterio
 
