@@ -29,6 +29,8 @@ from chronozarr_dask.format.times import TIME_CALENDAR, TIME_UNITS
 ZARR_FORMAT = 3
 MAX_CHUNK_BYTES = 2**31 - 1
 """What blosc and every zstd binding take in one call; also a bound on what a malformed document can ask for."""
+MAX_EDGE = 2**31 - 1
+"""Pixels along an edge, as GDAL counts them: no raster has more, and a malformed document asks for no more."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,14 @@ class ArrayMeta:
         return math.prod(self.chunk) * np.dtype(self.dtype).itemsize
 
 
+def most_stored_bytes(chunk_bytes: int) -> int:
+    """Most bytes that a stored chunk can sensibly have: no compressor of section 8 adds more than 1 % and a header.
+
+    What a shard index says beyond that is no chunk, and is not fetched.
+    """
+    return 2 * chunk_bytes + 1024
+
+
 def check_data_document(doc: Any, where: str) -> ArrayMeta:
     """Parse the document of a data array, mask or coverage.
 
@@ -117,6 +127,8 @@ def check_data_document(doc: Any, where: str) -> ArrayMeta:
     chunk = sharding.inner if sharding else outer
     if len(shape) not in (3, 4) or len(outer) != len(shape):
         raise StoreError(f"{where}: shape {list(shape)} with chunks of {list(outer)}: 3 or 4 axes expected (2.1, 2.4)")
+    if max(shape[-2:]) > MAX_EDGE:
+        raise StoreError(f"{where}: shape {list(shape)} has more than {MAX_EDGE} pixels along an edge (2.1)")
     cs = chunk[-1]
     if chunk[0] != 1 or chunk[-2] != cs or cs % 2 or (len(shape) == 4 and chunk[1] != shape[1]):
         raise StoreError(

@@ -1,11 +1,14 @@
-"""Sections 7, 8 and 10 (rules 4 and 6): one array's stored chunks, each read alone: key, shard index, bytes, decoded.
+"""Sections 7, 8 and 10 (rules 4 and 6): one array's stored chunks: key, shard index, bytes, decoded.
 
-What is stored is handed out: the true value of a star-delta timestep is made in `cells`.
+What is stored is handed out: the true value of a star-delta timestep is made in `cells`. An unsharded chunk is one GET.
+A shard costs its index, once: one range where ``shard_bytes`` lists its length, else a suffix range, else a HEAD and a
+range; then one range for each run of chunks that lie together (`ranges`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +17,15 @@ import numpy.typing as npt
 
 from chronozarr_dask.errors import StoreError
 from chronozarr_dask.format.arrays import ArrayMeta
-from chronozarr_dask.format.sharding import Sharding, index_bytes, parse_index, shard_of
+from chronozarr_dask.format.sharding import Sharding, index_bytes, index_table
+from chronozarr_dask.store.answers import HTML_ANSWER, looks_like_html
 from chronozarr_dask.store.cache import Cache
 from chronozarr_dask.store.compress import crc32c, decompress
+from chronozarr_dask.store.cost import spent
+from chronozarr_dask.store.ranges import Entry, Range, coalesce
 from chronozarr_dask.store.target import Objects
 
 INDEX_CACHE_BYTES = 32 * 2**20
-_EMPTY = -1
 
 ShardIndex = npt.NDArray[np.int64] | None
 """(shard_time, 2): offset and length of each inner chunk, -1 where empty. None for a shard that is not there."""
@@ -64,11 +69,15 @@ class Chunks:
         """Stored dtype, little-endian."""
         return np.dtype(self.meta.dtype).newbyteorder("<")
 
+    @property
+    def shard_time(self) -> int:
+        """Timesteps in an object."""
+        return 1 if self.meta.sharding is None else self.meta.sharding.shard_time
+
     def key(self, t: int, row: int, col: int) -> str:
         """Key of the object that holds a chunk: its own, or its shard's."""
-        ts = t if self.meta.sharding is None else t // self.meta.sharding.shard_time
         cell = f"0/{row}/{col}" if len(self.meta.shape) == 4 else f"{row}/{col}"
-        return f"{self.path}/c/{ts}/{cell}"
+        return f"{self.path}/c/{t // self.shard_time}/{cell}"
 
     def read(self, t: int, row: int, col: int) -> npt.NDArray[Any]:
         """The stored chunk, at its full size; all fill where it is not stored. Not to be written to.
@@ -80,65 +89,105 @@ class Chunks:
         TargetError
             If the target does not answer.
         """
-        blob = self._bytes(t, row, col)
-        if blob is None:
-            return np.broadcast_to(np.array(self.meta.fill, self.dtype), self.shape)
-        where = f"{self.objects.url}/{self.key(t, row, col)}"
-        if looks_like_html(blob):
-            raise StoreError(f"{where}: {HTML_ANSWER}")
-        if self.meta.sharding is not None:
-            where += f" (timestep {t})"
-        chunk = decompress(blob, self.meta.codec, self.dtype, self.shape, where)
-        chunk.setflags(write=False)
-        return chunk
-
-    def _bytes(self, t: int, row: int, col: int) -> bytes | None:
-        """Stored bytes of a chunk, None where it is not stored."""
-        key = self.key(t, row, col)
         if self.meta.sharding is None:
-            return self.objects.get(key)
-        ts, position = shard_of(t, self.meta.sharding.shard_time)
+            return self.read_object(t, row, col)
+        ranges, _ = self.locate([t], row, col)
+        return self.read_range(ranges[0], row, col)[0][1] if ranges else self.fill()
+
+    def fill(self) -> npt.NDArray[Any]:
+        """A chunk that is not stored."""
+        return np.broadcast_to(np.array(self.meta.fill, self.dtype), self.shape)
+
+    def read_object(self, t: int, row: int, col: int) -> npt.NDArray[Any]:
+        """The chunk of an unsharded array."""
+        key = self.key(t, row, col)
+        spent(chunks=1, requests=1)
+        blob = self.objects.get(key)
+        if blob is None:
+            return self.fill()
+        spent(bytes_fetched=len(blob))
+        return self._decoded(blob, f"{self.objects.url}/{key}")
+
+    # ---- shards -----------------------------------------------------------------------------------------------------
+
+    def locate(self, times: Sequence[int], row: int, col: int) -> tuple[list[Range], list[int]]:
+        """Where the chunks of a cell are, for timesteps of one shard: the ranges to read, and those not stored."""
         sharding = self.meta.sharding
+        assert sharding is not None
+        ts = times[0] // self.shard_time
+        key = self.key(times[0], row, col)
         index = self.indexes.get(key, lambda: self._index(sharding, key, f"{ts}/{row}/{col}"))
-        if index is None or index[position, 0] == _EMPTY:
-            return None
-        offset, nbytes = (int(v) for v in index[position])
-        blob = self.objects.get_range(key, offset, offset + nbytes)
-        if blob is None or len(blob) != nbytes:
+        if index is None:
+            return [], list(times)
+        found = {t: index[t - ts * self.shard_time].tolist() for t in times}
+        stored = [Entry(t, offset, nbytes) for t, (offset, nbytes) in found.items() if nbytes >= 0]
+        return coalesce(stored), [t for t, (_, nbytes) in found.items() if nbytes < 0]
+
+    def read_range(self, part: Range, row: int, col: int) -> list[tuple[int, npt.NDArray[Any]]]:
+        """The chunks of a range of a shard, each with its timestep; one request."""
+        key = self.key(part.entries[0].t, row, col)
+        where = f"{self.objects.url}/{key}"
+        spent(chunks=len(part.entries), requests=1)
+        blob = self.objects.get_range(key, part.start, part.stop)
+        if blob is None or len(blob) != part.stop - part.start:
+            times = ", ".join(str(e.t) for e in part.entries)
             got = "is gone" if blob is None else f"gave {len(blob)} of them"
             raise StoreError(
-                f"{self.objects.url}/{key}: bytes {offset} to {offset + nbytes} of timestep {t} were asked for, the "
-                f"object {got}: it changed since its index was read; open the store again (7.2, 14)"
+                f"{where}: bytes {part.start} to {part.stop} of timestep {times} were asked for, the object {got}: it "
+                f"changed since its index was read; open the store again (7.2, 14)"
             )
-        return blob
+        spent(bytes_fetched=len(blob))
+        view = memoryview(blob)
+        out = []
+        for entry in part.entries:
+            held = bytes(view[entry.offset - part.start : entry.end - part.start]) if len(part.entries) > 1 else blob
+            out.append((entry.t, self._decoded(held, f"{where} (timestep {entry.t})")))
+        return out
 
-    def _index(self, sharding: Sharding, key: str, name: str) -> ShardIndex:
-        """Fetch and check a shard's index: one bounded range, after a HEAD where its length is not listed."""
-        where = f"{self.objects.url}/{key}"
-        length = self.lengths.get(name)
-        if length is None:
-            length = self.objects.size(key)
-        if length is None:
-            return None
-        n = index_bytes(sharding.shard_time)
-        if length < n:
-            raise StoreError(f"{where}: the shard has {length} bytes, its index alone has {n} (7.2)")
-        start = 0 if sharding.location == "start" else length - n
-        blob = self.objects.get_range(key, start, start + n)
-        if blob is None:
-            return None
+    def _decoded(self, blob: bytes, where: str) -> npt.NDArray[Any]:
         if looks_like_html(blob):
             raise StoreError(f"{where}: {HTML_ANSWER}")
-        entries = parse_index(blob, sharding.shard_time, crc32c, where, length)
-        return np.array([(_EMPTY, _EMPTY) if e is None else e for e in entries], np.int64)
+        chunk = decompress(blob, self.meta.codec, self.dtype, self.shape, where)
+        chunk.setflags(write=False)
+        spent(bytes_decoded=chunk.nbytes, cells_decoded=chunk.size)
+        return chunk
 
+    def _index(self, sharding: Sharding, key: str, name: str) -> ShardIndex:
+        """Fetch and check a shard's index; no entry may reach beyond the object, or be far larger than a chunk."""
+        where = f"{self.objects.url}/{key}"
+        n = index_bytes(sharding.shard_time)
+        found = self._index_blob(sharding, key, self.lengths.get(name), n)
+        if found is None:
+            return None
+        blob, length = found
+        spent(bytes_fetched=len(blob))
+        if looks_like_html(blob):
+            raise StoreError(f"{where}: {HTML_ANSWER}")
+        if length < n:
+            raise StoreError(f"{where}: the shard has {length} bytes, its index alone has {n} (7.2)")
+        index = index_table(blob, sharding.shard_time, crc32c, where, length)
+        most = 2 * math.prod(self.shape) * self.dtype.itemsize + 2**16
+        if (index[:, 1] > most).any():
+            i = int(np.argmax(index[:, 1] > most))
+            raise StoreError(
+                f"{where}: index entry {i} has {index[i, 1]} bytes, where a whole chunk has "
+                f"{math.prod(self.shape) * self.dtype.itemsize} before it is compressed (7.2)"
+            )
+        return index
 
-HTML_ANSWER = (
-    "the answer is a web page. The host answers a page where an object is absent, or asks for a login; it must answer "
-    "404 for an absent key (section 9)"
-)
-
-
-def looks_like_html(blob: bytes) -> bool:
-    """Whether an answer is a web page instead of an object."""
-    return blob[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml"))
+    def _index_blob(self, sharding: Sharding, key: str, length: int | None, n: int) -> tuple[bytes, int] | None:
+        """Bytes of a shard's index, and the shard's length; None where there is no shard."""
+        if length is None and sharding.location == "end":
+            spent(requests=1)
+            return self.objects.tail(key, n)
+        if length is None:
+            spent(requests=1)
+            length = self.objects.size(key)
+            if length is None:
+                return None
+        if length < n:
+            return b"", length
+        start = 0 if sharding.location == "start" else length - n
+        spent(requests=1)
+        blob = self.objects.get_range(key, start, start + n)
+        return None if blob is None else (blob, length)

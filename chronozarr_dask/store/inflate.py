@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import numcodecs
 import numpy as np
@@ -54,17 +53,13 @@ def inflate(blob: bytes, codec: CodecName, nbytes: int) -> npt.NDArray[np.uint8]
         if len(data) != nbytes:
             raise ValueError(f"decodes to {len(data)} bytes, {nbytes} expected")
         return np.frombuffer(data, np.uint8)
-    decoder: Any
-    if codec == "blosc":
-        announced, decoder = _blosc_size(blob), numcodecs.Blosc()
-    else:
-        announced, decoder = zstd_size(blob), numcodecs.Zstd()
-        if announced is None:
-            blob, announced = _with_size(blob, nbytes), nbytes
-    if announced != nbytes:
+    announced = _blosc_size(blob) if codec == "blosc" else zstd_size(blob)
+    if announced is None:
+        blob = _with_size(blob, nbytes)
+    elif announced != nbytes:
         raise ValueError(f"the frame announces {announced} bytes, {nbytes} expected")
     out = np.empty(nbytes, np.uint8)
-    decoder.decode(blob, out=out)
+    (numcodecs.Blosc() if codec == "blosc" else numcodecs.Zstd()).decode(blob, out=out)
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ Names = tuple[str, ...]
 
 MAX_CHUNKS = 10_000
 """Chunks of one coordinate that are read; each SHOULD be one."""
+MAX_VALUES = 1 << 24
+"""Values of a coordinate, or of volatility, that are read: four times the Earth's girth at 10 m."""
 MAX_TEXT_BYTES = 1 << 24
 
 
@@ -30,8 +33,9 @@ def load(objects: Objects, facts: Facts, out: Findings) -> npt.NDArray[Any] | Na
         return None
     chunk, ndim = facts.chunking.outer, len(facts.shape)
     count = -(-facts.shape[0] // chunk[0]) if ndim == 1 else 1
-    if count > MAX_CHUNKS:
-        out.warn("2.2", f"{facts.path}/c", f"{count} chunks are too many to be read; its values are not checked")
+    if count > MAX_CHUNKS or count * math.prod(chunk) > MAX_VALUES:
+        message = f"{count} chunks of {math.prod(chunk)} values are too many to be read; its values are not checked"
+        out.warn("2.2", f"{facts.path}/c", message)
         return None
     parts: list[Any] = []
     for i in range(count):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
@@ -9,7 +10,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
+import numpy as np
+
 from chronozarr_dask.errors import StoreError
+from chronozarr_dask.format.arrays import most_stored_bytes
+from chronozarr_dask.format.dtypes import PROFILES
 from chronozarr_dask.format.layout import ROOT_DOCUMENT, ceil_div, object_key
 from chronozarr_dask.format.sharding import DEFAULT_SHARD_BYTES_LIMIT, index_bytes, parse_index, shard_of
 from chronozarr_dask.store.compress import crc32c
@@ -198,6 +203,10 @@ def _check_index(objects: Objects, shard: Shard, size: int, model: Model) -> Pro
                 f"the chunk at bytes {offset} to {offset + nbytes} is empty, or reaches into another chunk or the index"
             )
             return problem(message, [low, high], [offset, nbytes])
+        if shard.facts.dtype in PROFILES:
+            most = most_stored_bytes(math.prod(cut.inner) * np.dtype(shard.facts.dtype).itemsize)
+            if nbytes > most:
+                return problem(f"the chunk at byte {offset} is longer than any compressor makes it", most, nbytes)
         ends = offset + nbytes
     for i, entry in enumerate(entries):
         t = shard.t * shard_time + i
