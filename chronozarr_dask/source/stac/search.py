@@ -147,7 +147,7 @@ def _parameters(query: Query) -> dict[str, Any]:
     if query.area is not None:
         given["bbox"] = list(lonlat_box(query.area))  # the grid covers the box in any case
     if query.period is not None:
-        given["datetime"] = "/".join(query.period)
+        given["datetime"] = _interval(query.period)
     if query.query is not None:
         given["query"] = {name: dict(operators) for name, operators in query.query.items()}
     if query.filter is not None:
@@ -155,6 +155,15 @@ def _parameters(query: Query) -> dict[str, Any]:
     if query.ids:
         given["ids"] = list(query.ids)
     return given
+
+
+def _interval(period: tuple[str, str]) -> str:
+    """Interval of STAC; a last day reaches to its last microsecond (pystac-client would cut off its last second)."""
+    _moments(period)  # the same times are understood here as in a file
+    first, last = (text.strip() or ".." for text in period)
+    first = f"{first}T00:00:00Z" if len(first) == 10 else first
+    last = f"{last}T23:59:59.999999Z" if len(last) == 10 else last
+    return f"{first}/{last}"
 
 
 def _matched(pages: Sequence[Mapping[str, Any]]) -> int | None:
