@@ -67,13 +67,13 @@ class Bucket:
             )
         return data
 
-    def get_tail(self, key: str, nbytes: int) -> bytes | None:
-        """The last `nbytes` bytes; all where the object is shorter."""
-        with explained(self.url, key):
-            try:
-                return bytes(self._fs.cat_file(self._path(key), start=-nbytes))
-            except FileNotFoundError:
-                return None
+    def tail(self, key: str, nbytes: int) -> tuple[bytes, int] | None:
+        """The last `nbytes` bytes, all where the object is shorter, and the object's length."""
+        size = self.size(key)
+        if size is None:
+            return None
+        data = self.get_range(key, max(size - nbytes, 0), size)
+        return None if data is None else (data, size)
 
     def size(self, key: str) -> int | None:
         """Length of the object, None where there is none."""

@@ -1,26 +1,30 @@
 """Sections 2.1, 4.2 and 10 (rules 4 and 5): true values of one array, put together from its cells.
 
 A timestep of a cell costs one chunk read, two where it refers to an anchor. Decoded anchors are kept, so a series or a
-second frame costs one. Cells are read a few at a time by a pool of threads.
+second frame costs one. All that a read needs is asked for at once by a pool of threads (`assembly`).
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from chronozarr_dask.format.temporal import Temporal, restore
+from chronozarr_dask.format.temporal import Temporal
+from chronozarr_dask.store.assembly import Assembly
 from chronozarr_dask.store.cache import Cache
 from chronozarr_dask.store.chunks import Chunks
+from chronozarr_dask.store.cost import Account, spent
 
 ANCHOR_CACHE_BYTES = 64 * 2**20
-READ_THREADS = 8
+READ_THREADS = 32
+"""Requests of a store at a time: a frame of 20 cells, or the series of two years, is one round trip."""
 
 Indices = npt.NDArray[np.intp]
 Selector = slice | Indices
@@ -78,21 +82,16 @@ class Cells:
     anchors : Cache
         Decoded anchors, shared by the arrays of a store.
     pool : callable
-        Gives the executor that reads several cells at once.
+        Gives the executor that reads several chunks at once.
+    account : Account
+        Of the store: the measuring blocks that reads are charged to.
     """
 
     chunks: Chunks
     temporal: Temporal
     anchors: Cache[npt.NDArray[Any]]
     pool: Callable[[], Executor]
-
-    def chunk(self, t: int, row: int, col: int) -> npt.NDArray[Any]:
-        """True values of a timestep of a cell at the chunk's full size, padding included. Not to be written to."""
-        if self.temporal.encoding == "none":
-            return self.chunks.read(t, row, col)
-        a = self.temporal.reference(t)
-        anchor = self.anchors.get((self.chunks.path, a, row, col), lambda: self.chunks.read(a, row, col))
-        return anchor if a == t else restore(self.chunks.read(t, row, col), anchor)
+    account: Account = field(default_factory=Account)
 
     def gather(self, t: Indices, y: Indices, x: Indices, bands: Selector | None = None) -> npt.NDArray[Any]:
         """Values at every combination of the given positions.
@@ -114,16 +113,18 @@ class Cells:
         out = np.empty((len(t), *lead, len(y), len(x)), self.chunks.dtype)
         cs = meta.chunk[-1]
 
-        def place(task: tuple[Piece, Piece, int]) -> None:
-            row, col, i = task
-            chunk = self.chunk(int(t[i]), row.cell, col.cell)
-            part = chunk[bands] if lead else chunk
-            out[i][(..., *_box(row.into, col.into))] = part[(..., *_box(row.within, col.within))]
+        tiles = {(row.cell, col.cell): (row, col) for row, col in product(pieces(y, cs), pieces(x, cs))}
+        where: dict[int, list[int]] = defaultdict(list)
+        for i, step in enumerate(t.tolist()):
+            where[step].append(i)
 
-        tasks = list(product(pieces(y, cs), pieces(x, cs), range(len(t))))
-        if len(tasks) == 1:
-            place(tasks[0])
-        else:
-            for _ in self.pool().map(place, tasks):
-                pass
+        def place(step: int, row: int, col: int, chunk: npt.NDArray[Any]) -> None:
+            down, across = tiles[row, col]
+            part = (chunk[bands] if lead else chunk)[(..., *_box(down.within, across.within))]
+            for i in where[step]:
+                out[i][(..., *_box(down.into, across.into))] = part
+
+        with self.account.charging():
+            spent(cells_wanted=out.size)
+            Assembly(self.chunks, self.temporal, self.anchors, place).run(where, tiles, self.pool)
         return out

@@ -44,10 +44,13 @@ class Folder:
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
-    def get_tail(self, key: str, nbytes: int) -> bytes | None:
-        """The last `nbytes` bytes; all where the object is shorter."""
+    def tail(self, key: str, nbytes: int) -> tuple[bytes, int] | None:
+        """The last `nbytes` bytes, all where the object is shorter, and the object's length."""
         size = self.size(key)
-        return None if size is None else self.get_range(key, max(size - nbytes, 0), size)
+        if size is None:
+            return None
+        data = self.get_range(key, max(size - nbytes, 0), size)
+        return None if data is None else (data, size)
 
     def size(self, key: str) -> int | None:
         """Length of the object, None where there is none."""

@@ -18,7 +18,7 @@ from chronozarr_dask.format.attributes import LevelMirror, Root
 from chronozarr_dask.format.dtypes import check_nodata, profile
 from chronozarr_dask.format.layout import ROOT_DOCUMENT, ceil_div
 from chronozarr_dask.format.planes import PLANE_DTYPE
-from chronozarr_dask.store.chunks import HTML_ANSWER, looks_like_html
+from chronozarr_dask.store.answers import HTML_ANSWER, looks_like_html
 from chronozarr_dask.store.parsing import parse_json
 from chronozarr_dask.store.target import Objects
 

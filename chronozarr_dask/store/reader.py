@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from chronozarr_dask.format.provenance import Provenance
 from chronozarr_dask.format.temporal import Temporal
 from chronozarr_dask.store.cells import READ_THREADS, Cells, anchor_cache
 from chronozarr_dask.store.chunks import Chunks, index_cache
+from chronozarr_dask.store.cost import Account, Cost
 from chronozarr_dask.store.journal import CLAIM, journal_url
 from chronozarr_dask.store.opening import Opened, open_documents
 from chronozarr_dask.store.target import Objects, open_target
@@ -78,6 +80,7 @@ class Store:
         self._cells: dict[tuple[int, str], Cells] = {}
         self._indexes = index_cache()
         self._anchors = anchor_cache()
+        self._account = Account()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"objects": self._objects, "opened": self._opened}
@@ -255,6 +258,31 @@ class Store:
         self._level(level)
         return pixel_series(self, x, y, level)
 
+    def measure(self, *, every_thread: bool = False) -> AbstractContextManager[Cost]:
+        """Count what reads of this store cost, within a block.
+
+        Parameters
+        ----------
+        every_thread : bool
+            Count what any thread of this process reads from this store while the block is open, as under Dask's
+            threaded scheduler. By default a block counts what its own thread (or asyncio task) asks for, whichever
+            threads of the reader's pool do it: blocks that are open in two threads at once do not count each other's
+            reads. Blocks may be nested: each counts all that is read within it.
+
+        Returns
+        -------
+        context manager of Cost
+            Chunks, requests, bytes fetched and decoded, read amplification. What the store's caches hold costs
+            nothing. The opening of the store is not counted: it was before. Reads in other processes are not either.
+
+        Examples
+        --------
+        >>> with store.measure() as cost:            # doctest: +SKIP
+        ...     store.read(3)
+        >>> cost.requests, cost.amplification        # doctest: +SKIP
+        """
+        return self._account.measure(every_thread)
+
     # ---- how --------------------------------------------------------------------------------------------------------
 
     def cells(self, level: int, name: str) -> Cells:
@@ -265,7 +293,9 @@ class Store:
             is_data = name == self.variable
             lengths = (self._opened.root.shard_bytes or {}).get(self.levels[level].path, {}) if is_data else {}
             chunks = Chunks(self._objects, path, self._opened.arrays[path], lengths, self._indexes)
-            cells = Cells(chunks, self.temporal if is_data else Temporal.none(), self._anchors, self._pool)
+            cells = Cells(
+                chunks, self.temporal if is_data else Temporal.none(), self._anchors, self._pool, self._account
+            )
             self._cells[level, name] = cells
         return cells
 

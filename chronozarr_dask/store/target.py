@@ -31,8 +31,8 @@ class Objects(Protocol):
     def get_range(self, key: str, start: int, stop: int) -> bytes | None:
         """Bytes `start` to `stop` (exclusive); fewer where the object ends, None where there is none."""
 
-    def get_tail(self, key: str, nbytes: int) -> bytes | None:
-        """The last `nbytes` bytes; all where the object is shorter, None where there is none."""
+    def tail(self, key: str, nbytes: int) -> tuple[bytes, int] | None:
+        """The last `nbytes` bytes, all where the object is shorter, and its length; None where there is none."""
 
     def size(self, key: str) -> int | None:
         """Length of the object, None where there is none."""

@@ -13,7 +13,7 @@ from distributed import WorkerPlugin
 
 from chronozarr_dask.store.folder import Folder
 
-OPERATIONS = ("put", "get", "get_range", "get_tail", "size", "create")
+OPERATIONS = ("put", "get", "get_range", "size", "create")
 
 
 def note(log: str, *words: object) -> None:

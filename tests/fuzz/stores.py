@@ -42,10 +42,10 @@ class Objects:
         blob = self.blobs.get(key)
         return None if blob is None else blob[start:stop]
 
-    def get_tail(self, key: str, nbytes: int) -> bytes | None:
+    def tail(self, key: str, nbytes: int) -> tuple[bytes, int] | None:
         assert nbytes > 0, "a range that no host answers"
         blob = self.blobs.get(key)
-        return None if blob is None else blob[-nbytes:]
+        return None if blob is None else (blob[-nbytes:], len(blob))
 
     def size(self, key: str) -> int | None:
         blob = self.blobs.get(key)

@@ -37,9 +37,9 @@ class Memory:
         self.log.append(("range", key))
         return None if key not in self.objects else self.objects[key][start:stop]
 
-    def get_tail(self, key: str, nbytes: int) -> bytes | None:
+    def tail(self, key: str, nbytes: int) -> tuple[bytes, int] | None:
         self.log.append(("tail", key))
-        return None if key not in self.objects else self.objects[key][-nbytes:]
+        return None if key not in self.objects else (self.objects[key][-nbytes:], len(self.objects[key]))
 
     def size(self, key: str) -> int | None:
         self.log.append(("size", key))

@@ -47,7 +47,7 @@ def test_an_anchor_is_read_once_and_no_read_takes_more_than_two_chunks():
     objects = one_cell({t: px(t, t, t, t) for t in range(4)}, 4, star(4, 6, {1: 0, 2: 0, 3: 0}))
     store = opened(objects)
     store.read(3)
-    assert objects.requests() == [("get", "0/data/c/0/0/0/0"), ("get", "0/data/c/3/0/0/0")]
+    assert sorted(objects.requests()) == [("get", "0/data/c/0/0/0/0"), ("get", "0/data/c/3/0/0/0")]
     store.read(0)
     assert objects.requests() == []
     store.read_cell(2, 0, 0)
@@ -85,10 +85,10 @@ def test_a_reference_in_another_shard_is_followed():
     store = opened(objects)
     assert np.array_equal(store.read(2), px(101, 102, 103, 104))
     assert Counter(objects.requests()) == {
-        ("size", "0/data/c/0/0/0/0"): 1,
-        ("range", "0/data/c/0/0/0/0"): 2,
-        ("size", "0/data/c/1/0/0/0"): 1,
-        ("range", "0/data/c/1/0/0/0"): 2,
+        ("tail", "0/data/c/0/0/0/0"): 1,
+        ("range", "0/data/c/0/0/0/0"): 1,
+        ("tail", "0/data/c/1/0/0/0"): 1,
+        ("range", "0/data/c/1/0/0/0"): 1,
     }
     assert np.array_equal(store.read(3), px(105, 105, 105, 105))
     assert objects.requests() == [("range", "0/data/c/1/0/0/0")]
@@ -103,7 +103,7 @@ def test_shard_bytes_may_list_some_shards_only():
     assert store.read(0)[0, 0, 0] == 1
     assert objects.requests() == [("range", "0/data/c/0/0/0/0")] * 2
     assert store.read(1)[0, 0, 0] == 2
-    assert objects.requests() == [("size", "0/data/c/1/0/0/0"), *[("range", "0/data/c/1/0/0/0")] * 2]
+    assert objects.requests() == [("tail", "0/data/c/1/0/0/0"), ("range", "0/data/c/1/0/0/0")]
 
 
 def test_shard_bytes_say_nothing_of_planes():

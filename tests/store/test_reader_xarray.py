@@ -81,7 +81,7 @@ def test_nothing_is_read_before_values_are_asked_for():
     one = ds.data.isel(time=1, y=slice(0, 2)).sel(x=500005)
     assert objects.requests() == []
     assert np.array_equal(one, DATA[1, :, :2, 0])
-    assert objects.requests() == [("get", "0/data/c/0/0/0/0"), ("get", "0/data/c/1/0/0/0")]
+    assert sorted(objects.requests()) == [("get", "0/data/c/0/0/0/0"), ("get", "0/data/c/1/0/0/0")]
 
 
 def test_times_that_are_not_asked_for_are_not_read():
@@ -96,9 +96,10 @@ def test_a_whole_read_takes_every_chunk_once():
         objects = cube(shard_time=shard_time)
         assert np.array_equal(opened(objects).to_xarray().data, DATA)
         requests = objects.requests()
-        chunk_reads = [r for r in requests if r[0] in ("get", "range")]
-        cells, n_shards = 12, 0 if shard_time is None else 2
-        assert len(chunk_reads) == cells * (T + n_shards)
+        cells = 12
+        # A shard: its index, and one range of all its chunks.
+        assert len(requests) == cells * (T if shard_time is None else 2 * 2)
+        assert len(set(requests)) == len(requests)
 
 
 axis = {n: st.one_of(

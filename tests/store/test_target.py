@@ -53,7 +53,7 @@ def test_what_is_absent_is_none(target: Objects):
         assert target.get(KEY) is None
         assert target.size(KEY) is None
         assert target.get_range(KEY, 0, 4) is None
-        assert target.get_tail(KEY, 4) is None
+        assert target.tail(KEY, 4) is None
         target.put("0/data/zarr.json", b"{}")  # a neighbour changes nothing
 
 
@@ -63,8 +63,8 @@ def test_ranges(target: Objects):
     assert target.get_range(KEY, 8, 20) == b"89"
     assert target.get_range(KEY, 10, 20) == b""
     assert target.get_range(KEY, 30, 40) == b""
-    assert target.get_tail(KEY, 3) == b"789"
-    assert target.get_tail(KEY, 30) == b"0123456789"
+    assert target.tail(KEY, 3) == (b"789", 10)
+    assert target.tail(KEY, 30) == (b"0123456789", 10)
 
 
 def test_only_the_first_creates(target: Objects):

@@ -78,7 +78,7 @@ def test_s3_is_asked_once(s3_server: Any, s3_bucket: str, monkeypatch: pytest.Mo
     bucket.create("l", b"x")
     bucket.get("k")
     bucket.get_range("k", 2, 4)
-    bucket.get_tail("k", 4)
+    bucket.tail("k", 4)
     bucket.size("k")
     assert calls == [
         "put_object",
@@ -129,7 +129,7 @@ def test_a_host_without_the_bucket(web: str):
     """As S3 answers; the server of the other tests makes a bucket when something is put there."""
     options = {"key": "a", "secret": "b", "endpoint_url": f"{web}/404", "use_ssl": False}
     bucket = open_target("s3://there-is-none/cube", options)
-    assert bucket.get("k") is bucket.size("k") is bucket.get_tail("k", 4) is bucket.get_range("k", 0, 4) is None
+    assert bucket.get("k") is bucket.size("k") is bucket.tail("k", 4) is bucket.get_range("k", 0, 4) is None
     for attempt in (lambda: bucket.put("k", b"x"), lambda: bucket.create("k", b"x"), bucket.is_empty):
         with pytest.raises(TargetError, match=NO_SUCH_BUCKET):
             attempt()
@@ -151,7 +151,7 @@ def test_a_failure_is_never_an_absence(web: str, status: int):
 
 def test_only_404_is_an_absence(web: str):
     bucket = open_target(f"{web}/404")
-    assert bucket.get("k") is bucket.get_range("k", 0, 4) is bucket.get_tail("k", 4) is bucket.size("k") is None
+    assert bucket.get("k") is bucket.get_range("k", 0, 4) is bucket.tail("k", 4) is bucket.size("k") is None
 
 
 def test_a_host_that_ignores_ranges(web: str):

@@ -105,9 +105,9 @@ class Memory:
         blob = self.get(key)
         return None if blob is None else blob[start:stop]
 
-    def get_tail(self, key: str, nbytes: int) -> bytes | None:
+    def tail(self, key: str, nbytes: int) -> tuple[bytes, int] | None:
         blob = self.get(key)
-        return None if blob is None else blob[-nbytes:]
+        return None if blob is None else (blob[-nbytes:], len(blob))
 
     def size(self, key: str) -> int | None:
         blob = self.get(key)
