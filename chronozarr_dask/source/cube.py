@@ -120,7 +120,8 @@ def as_cube(
     bands : list of names, Band or mappings, optional
         In place of what the input says.
     mask, coverage : DataArray (time, y, x) or name of a variable, optional
-        bool or integers.
+        bool or integers. The mask of files that have one (``cube.encoding["mask"]``, see `open_source`) when left out,
+        unless `variable` names what to take of them.
     nan_to_mask : bool
         Whether the caller makes a mask of NaN, which leaves no room for another.
 
@@ -133,6 +134,8 @@ def as_cube(
         raise InputError(
             "mask and nan_to_mask are both given: a store has one mask; combine them first and give mask only"
         )
+    if mask is None and variable is None and isinstance(cube, xr.Dataset):
+        mask = _own_mask(cube, nan_to_mask)
     arrays = pick_arrays(cube, variable, {p for p in (mask, coverage) if isinstance(p, str)})
     planes = {"mask": pick_plane(cube, mask, "mask"), "coverage": pick_plane(cube, coverage, "coverage")}
     dataset = cube if isinstance(cube, xr.Dataset) else xr.Dataset(coords=cube.coords)
@@ -156,6 +159,20 @@ def as_cube(
         nodata=_resolved_nodata(nodata, arrays, axes, called, dtype),
         warnings=crs_warnings(found_crs),
     )
+
+
+def _own_mask(cube: xr.Dataset, nan_to_mask: bool) -> str | None:
+    """Name of the mask that the files of the cube have, None if they have none."""
+    name: str | None = cube.encoding.get("mask")
+    if name is None or name not in cube.variables:
+        return None
+    if nan_to_mask:
+        raise InputError(
+            f"the input has a mask of its own, and nan_to_mask makes another, and a store has one: leave out "
+            f"nan_to_mask to take the input's, or name the data with variable= (there are "
+            f"{', '.join(str(v) for v in cube.data_vars if v != name)}) to leave the input's"
+        )
+    return name
 
 
 def _what(array: xr.DataArray) -> str:

@@ -228,6 +228,24 @@ def test_warnings():
     assert "Web Mercator" in as_cube(make(crs="EPSG:3857")).warnings[0]
 
 
+def of_files_with_a_mask():
+    out = xr.Dataset({"data": make(), "mask": one_band().astype("uint8") % 2})
+    out.encoding["mask"] = "mask"
+    return out
+
+
+def test_the_mask_that_files_have_is_the_default():
+    files = of_files_with_a_mask()
+    assert (as_cube(files).mask.values == files.mask.values).all()
+    assert as_cube(files, variable="data").mask is None
+    other = files.assign(other=1 - files.mask)
+    other.encoding["mask"] = "mask"
+    assert (as_cube(other.drop_vars("mask"), mask="other").mask.values == 1 - files.mask.values).all()
+    assert "nan_to_mask makes another" in refusal(files, nan_to_mask=True)
+    assert as_cube(files, variable="data", nan_to_mask=True).mask is None
+    assert as_cube(files[["data"]]).mask is None
+
+
 FLAT = one_band(crs=None)
 UNKNOWN = da.from_array(pixels()[0, 0])[da.from_array(np.ones(4, bool))][None]  # as a boolean selection leaves it
 
