@@ -24,6 +24,7 @@ from chronozarr_dask.source.dates import has_date
 from chronozarr_dask.source.geotiff.listing import entries_by_name, is_geotiff_name, is_glob, list_files
 from chronozarr_dask.source.geotiff.stack import open_geotiffs
 from chronozarr_dask.source.manifest import Entry, is_manifest, read_manifest
+from chronozarr_dask.source.remote import told_of
 
 ZARR_DOCUMENTS = ("zarr.json", ".zgroup", ".zmetadata", ".zarray")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -134,22 +135,25 @@ def _open_path(path: Path) -> xr.Dataset:
 
 
 def _open_url(url: str, options: dict[str, Any]) -> xr.Dataset:
-    try:
-        fs, root = fsspec.core.url_to_fs(url, **options)
-        root = root.rstrip("/")
-        parent = root.rpartition("/")[0]
-        above = [f"{parent}/zarr.json"] if parent.strip("/") else []
-        found = fs.cat([*(f"{root}/{name}" for name in ZARR_DOCUMENTS), *above], on_error="omit")
-        present = {name: found[f"{root}/{name}"] for name in ZARR_DOCUMENTS if f"{root}/{name}" in found}
-        if present:
-            return _open_zarr(url, url, present, next((found[a] for a in above if a in found), None), options)
-        head = fs.cat_file(root, 0, 8)
-    except FileNotFoundError as error:
-        raise InputError(f"{url} is neither an object nor a Zarr store: check the URL and storage_options") from error
-    except ImportError as error:
-        raise InputError(f"{url}: {error}; install the extra for it, such as chronozarr-dask[s3]") from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{url} cannot be read: {type(error).__name__}: {error}") from error
+    with told_of(f"{url} cannot be read"):
+        try:
+            return _open_remote(url, options)
+        except FileNotFoundError as error:
+            raise InputError(
+                f"{url} is neither an object nor a Zarr store: check the URL and storage_options"
+            ) from error
+
+
+def _open_remote(url: str, options: dict[str, Any]) -> xr.Dataset:
+    fs, root = fsspec.core.url_to_fs(url, **options)
+    root = root.rstrip("/")
+    parent = root.rpartition("/")[0]
+    above = [f"{parent}/zarr.json"] if parent.strip("/") else []
+    found = fs.cat([*(f"{root}/{name}" for name in ZARR_DOCUMENTS), *above], on_error="omit")
+    present = {name: found[f"{root}/{name}"] for name in ZARR_DOCUMENTS if f"{root}/{name}" in found}
+    if present:
+        return _open_zarr(url, url, present, next((found[a] for a in above if a in found), None), options)
+    head = fs.cat_file(root, 0, 8)
     return _open_netcdf(url, fs.open(root, "rb"), head)
 
 

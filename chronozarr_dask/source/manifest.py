@@ -24,6 +24,7 @@ import fsspec
 import xarray as xr
 
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.source.remote import told_of
 from chronozarr_dask.source.times import decode_times
 
 SUFFIXES = (".csv", ".json")
@@ -79,13 +80,12 @@ def read_manifest(source: str, storage_options: Mapping[str, Any] | None = None)
 
 
 def _text(source: str, options: dict[str, Any]) -> str:
-    try:
-        with fsspec.open(source, "rb", **options) as file:
-            return bytes(file.read()).decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise InputError(f"the manifest {source} does not exist") from error
-    except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"the manifest {source} cannot be read: {type(error).__name__}: {error}") from error
+    with told_of(f"the manifest {source} cannot be read"):
+        try:
+            with fsspec.open(source, "rb", **options) as file:
+                return bytes(file.read()).decode("utf-8-sig")
+        except FileNotFoundError as error:
+            raise InputError(f"the manifest {source} does not exist") from error
 
 
 def _csv_rows(text: str, source: str) -> Iterable[tuple[str, Mapping[str, Any]]]:

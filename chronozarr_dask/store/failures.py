@@ -13,8 +13,24 @@ CLIENT_LIBRARIES = frozenset({"aiobotocore", "aiohttp", "azure", "botocore", "gc
 """Their errors are no OSError: a wrong answer, no credentials, a host that cannot be reached."""
 
 
-def _is_client_failure(error: BaseException | None) -> bool:
+NO_CREDENTIALS = frozenset(
+    {"CredentialRetrievalError", "NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"}
+)
+
+
+def is_client_failure(error: BaseException | None) -> bool:
+    """Whether a client library of an object store or a host raised it."""
     return type(error).__module__.split(".")[0] in CLIENT_LIBRARIES
+
+
+def remedy(error: BaseException) -> str:
+    """How to mend a failure of a client library, to go on a message with; nothing where its own words say all."""
+    if type(error).__name__ not in NO_CREDENTIALS:
+        return ""
+    return (
+        "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, in the environment, or read a public "
+        "bucket without any: anon=True in storage_options (--storage-option anon=true, of a source --source-option anon=true)"
+    )
 
 
 def _in_the_way(path: str) -> str:
@@ -58,6 +74,6 @@ def explained(url: str, key: str) -> Iterator[None]:
             ) from error
         raise TargetError(f"{where}: {error}") from error
     except Exception as error:
-        if not _is_client_failure(error):
+        if not is_client_failure(error):
             raise
-        raise TargetError(f"{where}: {error}") from error
+        raise TargetError(f"{where}: {error}{remedy(error)}") from error

@@ -36,6 +36,7 @@ _FINAL = (
     "does not exist",
     "AccessDenied",
     "NoSuchKey",
+    "AWS_SECRET_ACCESS_KEY",
 )
 
 
@@ -85,7 +86,7 @@ def with_file(uri: str, use: Callable[[Any], T], doing: Callable[[], str]) -> T:
             why = _why(error)
             if attempt + 1 == tries or any(sign in why for sign in _FINAL):
                 tried = f" (tried {attempt + 1} times)" if attempt else ""
-                raise InputError(f"{uri} {doing()}{tried}: {why}") from error
+                raise InputError(f"{uri} {doing()}{tried}: {why}{_remedy(why)}") from error
         time.sleep(FIRST_DELAY * 2**attempt * random.uniform(0.5, 1.5))
     raise AssertionError("the last try returns or raises")
 
@@ -93,6 +94,15 @@ def with_file(uri: str, use: Callable[[Any], T], doing: Callable[[], str]) -> T:
 def _vsi(uri: str) -> str:
     scheme, _, rest = uri.partition("://")
     return f"{_VSI[scheme]}{rest}" if scheme in _VSI else uri
+
+
+def _remedy(why: str) -> str:
+    if "AWS_SECRET_ACCESS_KEY" not in why:
+        return ""
+    return (
+        "; GDAL takes credentials from the environment alone: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+        "AWS_PROFILE, or of a public bucket AWS_NO_SIGN_REQUEST=YES"
+    )
 
 
 def _why(error: BaseException) -> str:

@@ -17,6 +17,7 @@ import fsspec
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.source.dates import date_in
 from chronozarr_dask.source.manifest import Entry
+from chronozarr_dask.source.remote import told_of
 
 SUFFIXES = (".tif", ".tiff")
 _EPOCH = datetime(1970, 1, 1)
@@ -50,11 +51,9 @@ def list_files(pattern: str, storage_options: Mapping[str, Any]) -> list[str]:
 
 
 def _remote(pattern: str, options: dict[str, Any]) -> list[str]:
-    try:
+    with told_of(f"the files of {pattern} cannot be listed"):
         fs, path = fsspec.core.url_to_fs(pattern, **options)
         return [str(fs.unstrip_protocol(p)) for p in fs.glob(path)]
-    except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"the files of {pattern} cannot be listed: {type(error).__name__}: {error}") from error
 
 
 def entries_by_name(paths: Sequence[str], date_format: str | None) -> list[Entry]:
