@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
 from chronozarr_dask.errors import InputError
@@ -22,7 +22,7 @@ from chronozarr_dask.source.stac.hrefs import redacted, unsigned
 from chronozarr_dask.source.stac.moments import parse_moment
 
 ENDPOINT = "https://planetarycomputer.microsoft.com/api/sas/v1/token"
-API_HOST = "planetarycomputer.microsoft.com"
+_API_HOST = "planetarycomputer.microsoft.com"
 _BLOBS = ".blob.core.windows.net"
 _PUBLIC_ACCOUNTS = frozenset({"ai4edatasetspublicassets"})
 _RENEW_BEFORE_S = 120.0
@@ -31,7 +31,6 @@ _TIMEOUT_S = 30.0
 _FORBIDDEN = ("403", "forbidden", "authenticationfailed", "signature not valid")
 
 T = TypeVar("T")
-Signing = Literal["none", "planetarycomputer"]
 
 
 @dataclass(repr=False)
@@ -138,6 +137,11 @@ class Signer:
         with slot.lock:
             if slot.token == token:
                 slot.token = None
+
+
+def signer_for(api: str) -> Signer | None:
+    """The signer that the items of a STAC API need, by its address; None where they need none."""
+    return Signer() if urlsplit(api).hostname == _API_HOST else None
 
 
 def is_forbidden(error: BaseException) -> bool:

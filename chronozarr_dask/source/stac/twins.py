@@ -15,8 +15,9 @@ of the whole pass. A scene without platform or tile has no twin but a copy of it
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from chronozarr_dask.format.times import render_time
@@ -59,29 +60,33 @@ def drop_twins(scenes: Iterable[Scene]) -> Deduplicated:
     """
     kept: list[Scene] = []
     dropped: list[Dropped] = []
-    for cluster in _clusters(sorted(scenes, key=_total_order)):
-        best = max(cluster, key=_rank)
-        rest = list(cluster)
-        rest.remove(best)
+    ordered = _in_total_order(scenes)
+    place = {id(scene): i for i, scene in enumerate(ordered)}
+    for cluster in _clusters(ordered):
+        best = max(cluster, key=lambda scene: (*_rank(scene), place[id(scene)]))
         kept.append(best)
-        dropped.extend(Dropped(scene, best.id, _reason(scene, best)) for scene in rest)
+        dropped.extend(Dropped(scene, best.id, _reason(scene, best)) for scene in cluster if scene is not best)
     return Deduplicated(
-        tuple(sorted(kept, key=_total_order)), tuple(sorted(dropped, key=lambda d: _total_order(d.scene)))
+        tuple(sorted(kept, key=lambda scene: place[id(scene)])),
+        tuple(sorted(dropped, key=lambda twin: place[id(twin.scene)])),
     )
 
 
-def _rank(scene: Scene) -> tuple[float, float, str, str]:
+def _rank(scene: Scene) -> tuple[float, float, str]:
     baseline = -1.0 if scene.baseline is None else scene.baseline
     processed = float("-inf") if scene.processing_time is None else scene.processing_time
-    return baseline, processed, scene.id, _text(scene)
+    return baseline, processed, scene.id
 
 
-def _text(scene: Scene) -> str:
-    return json.dumps(scene.to_json(), sort_keys=True)
+def _in_total_order(scenes: Iterable[Scene]) -> list[Scene]:
+    """By (datetime, id); of the same ones by all that they hold, so that equal places hold equal scenes."""
+    scenes = [copy(scene) for scene in scenes]  # one object given twice is two scenes
+    count = Counter(scene.order for scene in scenes)
 
+    def key(scene: Scene) -> tuple[int, str, str]:
+        return *scene.order, json.dumps(scene.to_json(), sort_keys=True) if count[scene.order] > 1 else ""
 
-def _total_order(scene: Scene) -> tuple[int, str, str]:
-    return scene.datetime, scene.id, _text(scene)
+    return sorted(scenes, key=key)
 
 
 # ---- clusters: `ordered` is sorted by time throughout ---------------------------------------------------------------

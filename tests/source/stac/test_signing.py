@@ -11,7 +11,7 @@ import pytest
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.source.stac import signing
-from chronozarr_dask.source.stac.signing import Signer
+from chronozarr_dask.source.stac.signing import Signer, signer_for
 
 BLOB = "https://sentinel2l2a01.blob.core.windows.net/sentinel2-l2/31/U/B04.tif"
 OTHER = "https://landsateuwest.blob.core.windows.net/landsat-c2/B4.tif"
@@ -78,6 +78,12 @@ def server() -> Iterator[TokenServer]:
 )
 def test_which_hrefs_need_a_signature(href, needs):
     assert Signer().needs_signing(href) == needs
+
+
+def test_which_apis_have_signed_items():
+    assert signer_for("https://planetarycomputer.microsoft.com/api/stac/v1") == Signer()
+    assert signer_for("https://earth-search.aws.element84.com/v1") is None
+    assert signer_for("/data/items.json") is None
 
 
 def test_a_token_per_container_is_fetched_once(server):
