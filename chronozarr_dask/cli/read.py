@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from chronozarr_dask.cli.output import StorageOption, errors_told, read_storage_options
+from chronozarr_dask.cli.output import StorageOption, errors_told, print_line, read_storage_options
 from chronozarr_dask.cli.reading.request import Request, make_request
-from chronozarr_dask.cli.text import plural
+from chronozarr_dask.cli.text import nbytes, plural
 from chronozarr_dask.errors import InputError
 
 if TYPE_CHECKING:
     from chronozarr_dask.cli.reading.selection import Selection
+    from chronozarr_dask.store.cost import Cost
 
 Format = Literal["csv", "json", "netcdf", "geotiff"]
 SUFFIXES: Mapping[str, Format] = {
@@ -97,6 +98,12 @@ def read_command(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.", rich_help_panel=OUT)] = False,
+    cost: Annotated[
+        bool,
+        typer.Option(
+            "--cost", help="Tell what the pixels cost: on standard error, or within the JSON.", rich_help_panel=OUT
+        ),
+    ] = False,
     storage_option: StorageOption = None,
 ) -> None:
     """Read pixels of a store: a pixel through time, or a cell, a window or the whole of a timestep.
@@ -113,7 +120,7 @@ def read_command(
     with errors_told():
         if output is not None:
             check_free(output, force=force)
-        _read(store, options, request, form, output)
+        _read(store, options, request, form, output, tell_cost=cost)
 
 
 def format_of(output: Path | None, given: Format | None, request: Request) -> Format:
@@ -142,36 +149,52 @@ def check_free(output: Path, *, force: bool) -> None:
         raise InputError(f"{output} cannot be written: there is no folder {output.absolute().parent}; make it first")
 
 
-def _read(store: str, options: Mapping[str, Any], request: Request, form: Format, output: Path | None) -> None:
+def _read(
+    store: str, options: Mapping[str, Any], request: Request, form: Format, output: Path | None, *, tell_cost: bool
+) -> None:
     from chronozarr_dask.cli.reading.selection import select
     from chronozarr_dask.store.reader import open_store
 
-    selection = select(open_store(store, options), request)
-    if output is None:
-        _write_text(selection, form, sys.stdout)
-    else:
-        _in_place(output, lambda path: _write_file(selection, form, path))
-        typer.echo(f"{output}: {_told(selection)}")
+    opened = open_store(store, options)
+    selection = select(opened, request)
+    with opened.measure() as cost:
+        in_json = cost if tell_cost and form == "json" else None
+        if output is None:
+            _write_text(selection, form, sys.stdout, in_json)
+        else:
+            _in_place(output, lambda path: _write_file(selection, form, path, in_json))
+            typer.echo(f"{output}: {_told(selection)}")
+    if tell_cost and in_json is None:
+        print_line("cost", "cyan", cost_told(cost))
 
 
-def _write_text(selection: Selection, form: Format, file: Any) -> None:
+def _write_text(selection: Selection, form: Format, file: Any, cost: Cost | None) -> None:
     from chronozarr_dask.cli.reading.tables import write_csv, write_json
 
     if form == "csv":
         write_csv(selection, file)
     else:
-        write_json(selection, file)
+        write_json(selection, file, cost)
     file.flush()  # so that a reader that has gone is met here
 
 
-def _write_file(selection: Selection, form: Format, path: Path) -> None:
+def _write_file(selection: Selection, form: Format, path: Path, cost: Cost | None) -> None:
     if form in TEXT:
         with path.open("w", encoding="utf-8") as file:
-            _write_text(selection, form, file)
+            _write_text(selection, form, file, cost)
         return
     from chronozarr_dask.cli.reading.rasters import write_geotiff, write_netcdf
 
     (write_netcdf if form == "netcdf" else write_geotiff)(selection, path)
+
+
+def cost_told(cost: Cost) -> str:
+    """What pixels cost, in a line."""
+    return (
+        f"{plural(cost.chunks, 'chunk')} in {plural(cost.requests, 'request')}, {nbytes(cost.bytes_fetched)} fetched, "
+        f"{nbytes(cost.bytes_decoded)} decoded; {plural(cost.cells_decoded, 'value')} decoded for "
+        f"{cost.cells_wanted:,} wanted, {cost.amplification:.3g} to one"
+    )
 
 
 def _in_place(output: Path, write: Callable[[Path], None]) -> None:

@@ -29,7 +29,8 @@ def remedy(error: BaseException) -> str:
         return ""
     return (
         "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, in the environment, or read a public "
-        "bucket without any: anon=True in storage_options (--storage-option anon=true, of a source --source-option anon=true)"
+        "bucket without any: anon=True in storage_options (--storage-option anon=true, of a source "
+        "--source-option anon=true)"
     )
 
 

@@ -209,6 +209,26 @@ def test_a_series_as_netcdf(masked: str, tmp_path: Path) -> None:
         assert (found.x.item(), found.y.item()) == (500125, 4999795)
 
 
+# ---- the cost ------------------------------------------------------------------------------------------------------
+
+
+def test_cost(masked: str) -> None:
+    """A cell of a timestep of star-delta: its chunk and that of its anchor, and one of the mask."""
+    cell = (*FRAME, "--cell", "1,1")
+    store = czd.open_store(masked)
+    with store.measure() as cost:
+        store.to_xarray().isel(time=[1], y=slice(16, 32), x=slice(16, 32)).load()
+    found = json.loads(read(masked, *cell, "--format", "json", "--cost"))["cost"]
+    assert found == cost.as_dict()
+    assert (found["chunks"], found["cells_wanted"]) == (3, 2 * 256 + 256)
+    result = invoke("read", masked, *cell, "--cost")
+    assert result.stdout == read(masked, *cell)
+    assert result.stderr == (
+        f"cost: 3 chunks in {cost.requests} requests, {cost.bytes_fetched} B fetched, "
+        f"{cost.bytes_decoded / 1000:.2f} kB decoded; 1,280 values decoded for 768 wanted, 1.67 to one\n"
+    )
+
+
 # ---- times ---------------------------------------------------------------------------------------------------------
 
 TIMES = np.array(["2023-12-31T23:59:59.024", "2024-01-05T10:56:19", "2024-01-05T10:56:20"], "datetime64[ms]")

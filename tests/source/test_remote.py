@@ -36,7 +36,7 @@ def test_a_source_in_a_bucket_without_credentials(no_credentials, name, begins):
 
 
 def test_a_store_in_a_bucket_without_credentials(no_credentials):
-    with pytest.raises(TargetError, match="s3://bucket/a.cz/zarr.json: .*credentials.*--storage-option anon=true"):
+    with pytest.raises(TargetError, match=r"s3://bucket/a.cz/zarr.json: .*credentials.*--storage-option anon=true"):
         open_store("s3://bucket/a.cz", NOWHERE)
 
 

@@ -14,6 +14,7 @@ import xarray as xr
 
 from chronozarr_dask.cli.reading.selection import Selection
 from chronozarr_dask.format.times import render_time
+from chronozarr_dask.store.cost import Cost
 
 Array = npt.NDArray[Any]
 
@@ -70,9 +71,12 @@ def _times(dataset: xr.Dataset) -> list[str]:
     return [render_time(int(ms)) for ms in dataset.time.values.astype("datetime64[ms]").astype(np.int64)]
 
 
-def write_json(selection: Selection, file: IO[str]) -> None:
-    """One object: what was read, where it lies, then the arrays as nested lists, their axes in ``dims``."""
-    json.dump(_document(selection), file, allow_nan=False)
+def write_json(selection: Selection, file: IO[str], cost: Cost | None) -> None:
+    """One object: what was read, where it lies, the arrays as nested lists, their axes in ``dims``; then the cost."""
+    document = _document(selection)  # which reads, and is what there is to pay for
+    if cost is not None:
+        document["cost"] = cost.as_dict()
+    json.dump(document, file, allow_nan=False)
     file.write("\n")
 
 
