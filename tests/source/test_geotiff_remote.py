@@ -14,6 +14,8 @@ from rasterio.transform import Affine
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.source.files import open_source
 from chronozarr_dask.source.geotiff import gdal
+from chronozarr_dask.store.reader import open_store
+from tests.cli.sources import invoke, objects
 
 PIXELS = np.arange(64 * 64, dtype="uint16").reshape(1, 64, 64)
 
@@ -87,6 +89,24 @@ def test_a_host_whose_first_answers_are_503(files, failures):
         array = open_source([server.url + name for name in files]).data
         assert (array.values[:, 0] == np.stack([PIXELS[0] + i for i in range(3)])).all()
         assert all(server.asked[name] > failures for name in files)
+
+
+def test_a_store_of_a_flaky_host_is_that_of_a_healthy_one(files, tmp_path):
+    """Case 6: the first 3 requests of every URL fail, GDAL itself does not retry, and remembers failed opens."""
+    made = []
+    for failures in (0, 3):
+        with serving(files, failures) as server:
+            manifest = "\n".join(["uri,datetime", *(f"{server.url}{name},{name[3:11]}" for name in files)])
+            (tmp_path / "m.csv").write_text(manifest)
+            target = tmp_path / f"{failures}.cz"
+            result = invoke("encode", str(tmp_path / "m.csv"), str(target), "--chunk-size", "32", "--quiet")
+            assert (result.exit_code, result.output) == (0, "")
+            assert all(server.asked[name] > failures for name in files)
+        made.append(objects(target))
+    assert made[0] == made[1]
+    stored = open_store(target)
+    for i in range(3):
+        assert (stored.read(i) == PIXELS + i).all()
 
 
 def test_a_manifest_beside_its_files(files):
