@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chronozarr_dask.kernels.select import merge_first
+
 
 def merge_tile(
     bands: npt.NDArray[Any], valid: npt.NDArray[np.uint8], tile: npt.NDArray[Any], tile_valid: npt.NDArray[np.uint8]
@@ -27,10 +29,4 @@ def merge_tile(
     tile : ndarray (band, y, x), the dtype of `bands`
     tile_valid : ndarray (y, x), uint8, 0 or 1
     """
-    assert bands.shape == tile.shape
-    assert valid.shape == tile_valid.shape == tile.shape[1:]
-    assert bands.dtype == tile.dtype
-    new = (valid == 0) & (tile_valid != 0)
-    if new.any():
-        np.copyto(bands, tile, where=new)
-        valid |= new.view(np.uint8)
+    merge_first(bands, valid, tile, tile_valid)

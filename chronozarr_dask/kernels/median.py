@@ -29,14 +29,14 @@ import numpy.typing as npt
 from chronozarr_dask.format.dtypes import Number
 from chronozarr_dask.kernels.compiled import compiled
 from chronozarr_dask.kernels.network import GREATER, LESSER, network
-from chronozarr_dask.kernels.observations import row_parts
+from chronozarr_dask.kernels.observations import by_rows
 
-SCRATCH_BYTES = 2**17
-WIDTHS = (512, 2048)
+SCRATCH_BYTES = 2**18
+WIDTHS = (1024, 8192)
 """Pixels of a row that are sorted at once, at least and at most; in between as many as `SCRATCH_BYTES` hold.
 
-Wide pays more than staying in the first cache: 18 observations of uint16 took 22 ns per pixel at 128, 12 at 512, 9 at
-2048 and 10 at 4096 (on an EPYC of the Zen 4 kind).
+Long runs pay more than staying in the first cache, since the stack comes from memory: 18 observations of uint16 took
+22 ns per pixel at 128, 12 at 512, 10 at 2048, 8 at 8192 (one core of a Zen 4 EPYC).
 """
 
 
@@ -58,21 +58,16 @@ def masked_median(stack: npt.NDArray[Any], valid: npt.NDArray[Any], fill: Number
     ndarray (band, y, x), the dtype of `stack`
     """
     n = stack.shape[0]
-    out, fill_, least, greatest = _prepare(stack, fill)
-    zero = np.float64(0) if out.dtype.kind == "f" else np.float32(0)
-    low = max((n - 2) // 2, 0)
-    high = min(low + 1, max(n - 1, 0))
     if n == 0:
-        return out.astype(stack.dtype, copy=False)
+        return np.full(stack.shape[1:], fill, stack.dtype)
+    native, least, greatest = _ends(stack)
+    zero = np.float64(0) if native.kind == "f" else np.float32(0)
+    low = max((n - 2) // 2, 0)
+    high = min(low + 1, n - 1)
     pairs = network(n, frozenset({low, high}))
-    for part, (flat, strides), (flags, flag_strides) in row_parts(stack, valid):
-        size = (n, _width(n, out))
-        scratch = np.empty(size, out.dtype), np.empty(size, out.dtype)
-        _median(
-            flat, strides, flags, flag_strides, pairs, scratch, (low, high), out[:, part],
-            (fill_, least, greatest), zero, out.dtype.kind != "f",
-        )  # fmt: skip
-    return out.astype(stack.dtype, copy=False)
+    scratch = np.empty((n, _width(stack)), native), np.empty((n, _width(stack)), native)
+    values = type(zero)(native.type(fill)), least, greatest
+    return by_rows(_median, stack, valid, pairs, scratch, (low, high), values, zero, native.kind != "f")
 
 
 def masked_median_numpy(stack: npt.NDArray[Any], valid: npt.NDArray[Any], fill: Number) -> npt.NDArray[Any]:
@@ -106,15 +101,12 @@ def masked_rank(
     n = stack.shape[0]
     assert len(ranks) == n + 1
     assert all(0 <= rank < k for k, rank in enumerate(ranks) if k)
-    out, fill_, _, greatest = _prepare(stack, fill)
     if n == 0:
-        return out.astype(stack.dtype, copy=False)
+        return np.full(stack.shape[1:], fill, stack.dtype)
+    native, _, greatest = _ends(stack)
     pairs = network(n, frozenset(ranks[1:]))
-    table = np.array(ranks, np.int64)
-    for part, (flat, strides), (flags, flag_strides) in row_parts(stack, valid):
-        rows = np.empty((n, _width(n, out)), out.dtype)
-        _rank(flat, strides, flags, flag_strides, pairs, rows, table, out[:, part], (fill_, greatest))
-    return out.astype(stack.dtype, copy=False)
+    scratch = np.empty((n, _width(stack)), native)
+    return by_rows(_rank, stack, valid, pairs, scratch, np.array(ranks, np.int64), (native.type(fill), greatest))
 
 
 def masked_rank_numpy(
@@ -128,17 +120,18 @@ def masked_rank_numpy(
     return np.where(n > 0, picked, fill).astype(stack.dtype)
 
 
-def _prepare(stack: npt.NDArray[Any], fill: Number) -> tuple[npt.NDArray[Any], Any, Any, Any]:
-    """The output full of fill, fill as the dtype's own, and the least and greatest of the dtype."""
+def _ends(stack: npt.NDArray[Any]) -> tuple[np.dtype[Any], Any, Any]:
+    """The dtype in native byte order, its least value and its greatest."""
     native = stack.dtype.newbyteorder("=")
     least, greatest = (-np.inf, np.inf) if native.kind == "f" else (np.iinfo(native).min, np.iinfo(native).max)
-    return np.full(stack.shape[1:], fill, native), native.type(fill), native.type(least), native.type(greatest)
+    return native, native.type(least), native.type(greatest)
 
 
-def _width(n: int, out: npt.NDArray[Any]) -> int:
+def _width(stack: npt.NDArray[Any]) -> int:
     """Pixels in a row of scratch."""
     least, most = WIDTHS
-    return max(1, min(max(SCRATCH_BYTES // (n * out.itemsize), least), most, int(out.shape[-1])))
+    size = int(stack.shape[-2] * stack.shape[-1])
+    return max(1, min(max(SCRATCH_BYTES // (len(stack) * stack.itemsize), least), most, size))
 
 
 def _sorted_numpy(stack: npt.NDArray[Any], valid: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
@@ -156,8 +149,8 @@ def _pick(ordered: npt.NDArray[Any], rank: npt.NDArray[np.int64]) -> npt.NDArray
 
 @compiled
 def _median(
-    flat: Any, strides: Any, flags: Any, flag_strides: Any, pairs: Any, scratch: Any, middles: Any, out: Any,
-    values: Any, zero: Any, whole: bool,
+    flat: Any, strides: Any, flags: Any, flag_strides: Any, out: Any,
+    pairs: Any, scratch: Any, middles: Any, values: Any, zero: Any, whole: bool,
 ) -> None:  # fmt: skip
     """Fill `out`. `scratch` is for the values, and for what an invalid pixel takes part as."""
     ordered, instead = scratch
@@ -234,7 +227,7 @@ def _middle(
 
 @compiled
 def _rank(
-    flat: Any, strides: Any, flags: Any, flag_strides: Any, pairs: Any, rows: Any, ranks: Any, out: Any, values: Any
+    flat: Any, strides: Any, flags: Any, flag_strides: Any, out: Any, pairs: Any, rows: Any, ranks: Any, values: Any
 ) -> None:
     """Fill `out`. `rows` is scratch."""
     n, width = rows.shape

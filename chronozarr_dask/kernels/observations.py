@@ -9,7 +9,7 @@ copied a few rows at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,40 @@ COPY_BYTES = 2**24
 """Most of a stack that is copied at a time; one row where a row is larger."""
 
 
+def by_rows(
+    kernel: Callable[..., None], stack: npt.NDArray[Any], valid: npt.NDArray[Any], *more: Any
+) -> npt.NDArray[Any]:
+    """Run ``kernel(flat, strides, flags, flag_strides, out, *more)`` over an observation or more, a run of y at a time.
+
+    Where neither has a gap between two rows, the kernel gets all of them as one long row: long runs of memory are what
+    a processor reads ahead.
+
+    Returns
+    -------
+    ndarray (band, y, x), the dtype of `stack`
+        What the kernel wrote into `out`, an array (band, y, x) of native byte order.
+    """
+    n_band, h, w = stack.shape[1:]
+    assert len(stack), "the value of no observation is for the caller to say"
+    out = np.empty((n_band, h, w), stack.dtype.newbyteorder("="))
+    for part, (flat, strides), (flags, flag_strides) in row_parts(stack, valid):
+        rows = part.stop - part.start
+        piece = out if rows == h else np.empty((n_band, rows, w), out.dtype)
+        joined = strides[-1] == flag_strides[-1] == w
+        kernel(flat, strides, flags, flag_strides, piece.reshape(n_band, 1, -1) if joined else piece, *more)
+        if piece is not out:
+            out[:, part] = piece
+    return out.astype(stack.dtype, copy=False)
+
+
 def row_parts(stack: npt.NDArray[Any], valid: npt.NDArray[Any]) -> Iterator[tuple[slice, Flat, Flat]]:
     """Runs of y that a kernel takes at once, and the stack and validity in each as flat rows."""
     assert valid.shape == (stack.shape[0], *stack.shape[2:]), f"validity {valid.shape} of a stack {stack.shape}"
     valid = as_flags(valid)
+    if not stack.size:
+        return
     h = stack.shape[2]
-    step = max(h, 1) if has_rows(stack) and has_rows(valid) else max(1, COPY_BYTES * h // max(stack.nbytes, 1))
+    step = h if has_rows(stack) and has_rows(valid) else max(1, COPY_BYTES * h // stack.nbytes)
     for y in range(0, h, step):
         part = slice(y, min(y + step, h))
         yield part, flat_rows(stack[:, :, part]), flat_rows(valid[:, part])

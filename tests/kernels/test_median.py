@@ -97,7 +97,7 @@ def test_twins_agree_on_many_observations(dtype: str, n: int) -> None:
     assert observed.same_bits(kernel.masked_median(stack, valid, 5), kernel.masked_median_numpy(stack, valid, 5))
 
 
-@pytest.mark.parametrize("width", [1, 31, 512, 513, 2048, 2049])
+@pytest.mark.parametrize("width", [1, 31, 4095, 4096, 4097])
 def test_rows_of_every_width(width: int) -> None:
     stack, valid = observed.many("uint16", 6, (2, width))
     assert observed.same_bits(kernel.masked_median(stack, valid, 0), kernel.masked_median_numpy(stack, valid, 0))

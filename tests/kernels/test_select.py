@@ -76,6 +76,25 @@ def test_first_equals_plain_python(first: Kernel, draw: st.DataObject, dtype: st
     assert observed.same_bits(out, observed.pixel_by_pixel(stack[order], valid[order], 3, observed.first))
 
 
+@given(st.data(), dtypes, views.ways, st.sampled_from([views.dense, views.window]))
+def test_merging_twins_agree(draw: st.DataObject, dtype: str, way: views.Way, into: views.Way) -> None:
+    stack, flags = draw.draw(observed.observations(dtype, least=2))
+    bands, valid = into(stack[:1])[0], into(flags[:1])[0]
+    around, flags_around = (np.array(a.base) if into is views.window else None for a in (bands, valid))
+    expected, expected_valid = stack[0].copy(), flags[0].copy()
+    native = way is not views.other_byte_order
+    other = (way if native else views.dense)(stack[1:2])[0]
+    select.merge_first(bands, valid, other, way(flags[1:2])[0])
+    select.merge_first_numpy(expected, expected_valid, stack[1], flags[1])
+    assert observed.same_bits(bands.copy(), expected)
+    assert np.array_equal(valid, expected_valid)
+    if around is not None and flags_around is not None:
+        around[1, 1 : 1 + expected.shape[0], 1 : 1 + expected.shape[1], 1 : 1 + expected.shape[2]] = expected
+        flags_around[1, 1 : 1 + valid.shape[0], 1 : 1 + valid.shape[1]] = expected_valid
+        assert np.array_equal(around, bands.base)
+        assert np.array_equal(flags_around, valid.base)
+
+
 def test_an_order_names_each_observation_once() -> None:
     stack, valid = observed.column("uint8", [1, 2])
     with pytest.raises(AssertionError, match="each of 2 observations once"):
@@ -99,7 +118,7 @@ def test_the_count_equals_plain_python(count: Kernel, draw: st.DataObject, way: 
     assert count(way(valid)).tolist() == [[sum(int(v) for v in valid[:, y, x]) for x in range(w)] for y in range(h)]
 
 
-@pytest.mark.parametrize("one", [select._mean, select._first, observations._add_valid])
+@pytest.mark.parametrize("one", [select._mean, select._first, select._merge, observations._add_valid])
 def test_kernels_release_the_gil_and_keep_the_order_of_additions(one: Any) -> None:
     assert one.targetoptions["nogil"] is True
     assert not one.targetoptions.get("fastmath")
