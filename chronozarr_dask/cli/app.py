@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -22,10 +24,23 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("encode")(encode_command)
-app.command("validate")(validate_command)
-app.command("info")(info_command)
-app.command("read")(read_command)
+
+
+def _flowing(command: Callable[..., None]) -> str:
+    """A docstring with its paragraphs in one line each, for the terminal to wrap."""
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(p.split()) for p in paragraphs)
+
+
+SECTIONS = "Numbers in parentheses are sections of the chronozarr specification."
+
+for _name, _command in (
+    ("encode", encode_command),
+    ("validate", validate_command),
+    ("info", info_command),
+    ("read", read_command),
+):
+    app.command(_name, help=_flowing(_command), epilog=SECTIONS if _name == "encode" else None)(_command)
 
 
 def _print_version(wanted: bool) -> None:

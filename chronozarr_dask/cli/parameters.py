@@ -44,14 +44,14 @@ class Form:
         From the text to the field's value; ValueError or InputError says what is wrong with it.
     flag : str or None
         Where the option's name is not the field's; such an option may be repeated, once for each entry.
-    more : str
-        What the field's description does not say of the way it is written here.
+    help : str
+        In place of the field's description, where that speaks of Python.
     """
 
     metavar: str
     read: Callable[[str], Any] = str
     flag: str | None = None
-    more: str = ""
+    help: str = ""
 
 
 def read_nodata(text: str) -> float | int | str | None:
@@ -111,18 +111,37 @@ FORMS: Mapping[str, Form] = {
         "NAME[:...]",
         read_band,
         "--band",
-        "Repeat it for each band: NAME[:COMMON_NAME[:SCALE[:OFFSET[:UNITS]]]], as in B04:red:0.0001:-0.1. What is left "
-        "empty stays as the source has it.",
+        "One band of the source, in order; repeat it for each: NAME:COMMON:SCALE:OFFSET:UNITS, as in "
+        "B04:red:0.0001:-0.1. What is empty or left out at the end stays as the source has it.",
     ),
-    "codec_options": Form("KEY=VALUE", read_pair, "--codec-option", "Repeat it, as in --codec-option cname=lz4."),
+    "codec_options": Form(
+        "KEY=VALUE",
+        read_pair,
+        "--codec-option",
+        "Of blosc alone: cname=NAME or shuffle=KIND, as in --codec-option cname=lz4. Repeat it.",
+    ),
     "shard_time": Form("N|all", read_count_or_all),
-    "mask": Form("VARIABLE"),
-    "coverage": Form("VARIABLE"),
-    "provenance": Form("JSON|@FILE", read_json, more="JSON, or @ and the name of a file that holds it."),
-    "region_cells": Form("N|ROWS,COLS", read_cells),
+    "mask": Form(
+        "VARIABLE",
+        help="Variable of the source that is 1 where a pixel is valid and 0 where not (2.4); the mask or alpha band of "
+        "GeoTIFFs that have one when left out.",
+    ),
+    "coverage": Form("VARIABLE", help="Variable of the source that counts the observations behind a pixel (2.5)."),
+    "provenance": Form(
+        "JSON|@FILE",
+        read_json,
+        help="Where the pixels come from: a JSON object of sources, composite, gap_fill and notes (3.8), or @ and the "
+        "name of a file that holds it.",
+    ),
+    "region_cells": Form(
+        "N|ROWS,COLS",
+        read_cells,
+        help="Cells along the edge of a region, or its rows and columns of cells; even. Chosen from the memory when "
+        "left out.",
+    ),
     "memory": Form("BYTES"),
-    "journal": Form("FOLDER|URL"),
-    "variable": Form("VARIABLE"),
+    "journal": Form("FOLDER|URL", help="Where the journal goes; TARGET.run when left out."),
+    "variable": Form("VARIABLE", help="Variable of the source to encode; when left out, all rasters, as bands."),
 }
 
 
@@ -130,6 +149,12 @@ def flag_of(name: str) -> str:
     """The option of a field, as ``--codec-level``."""
     form = FORMS.get(name)
     return form.flag if form is not None and form.flag is not None else f"--{name.replace('_', '-')}"
+
+
+def help_of(name: str) -> str:
+    """What the help says of a field."""
+    form = FORMS.get(name)
+    return (form.help if form is not None else "") or EncodeOptions.model_fields[name].description or ""
 
 
 def with_encode_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -181,7 +206,7 @@ def _parameter(name: str, field: FieldInfo, panel: str) -> inspect.Parameter:
     option = typer.Option(
         flag,  # a flag that is off needs no --no- beside it
         metavar=None if form is None else form.metavar,
-        help=" ".join(filter(None, (field.description, "" if form is None else form.more))),
+        help=help_of(name),
         rich_help_panel=panel,
         show_default=default is not None and default is not False,
     )

@@ -1,10 +1,10 @@
-"""The progress of an encode on a terminal: one bar for each stage. Elsewhere there is none."""
+"""The progress of a command on a terminal: one bar for each stage. Elsewhere there is none."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 
 from rich.console import Console, RenderableType
@@ -50,14 +50,26 @@ class _Bars(Progress):
 
 
 class Bars:
-    """Shows the stages of an encode; it is the `progress` of `encode`."""
+    """Shows the stages of a command; it is the `progress` of `encode` and `validate_deep`.
 
-    def __init__(self, *, quiet: bool) -> None:
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    first : str
+        What goes on before the first stage is told of.
+    names : mapping, optional
+        How a stage is shown, where not by its own name.
+    """
+
+    def __init__(self, *, quiet: bool, first: str = "plan", names: Mapping[str, str] | None = None) -> None:
+        self._first, self._names = first, dict(names or {})
         self.console = Console(stderr=True)
         self._shown = not quiet and sys.stderr.isatty()
         self._tasks: dict[str, TaskID] = {}
+        width = max(map(len, ("commit", first, *self._names.values())))
         self._bars = _Bars(
-            TextColumn("{task.description:<6}"),
+            TextColumn(f"{{task.description:<{width}}}"),
             BarColumn(bar_width=BAR if self.console.width >= WIDE else NARROW_BAR),
             _Count(),
             _Time(),
@@ -68,7 +80,7 @@ class Bars:
 
     def __enter__(self) -> Bars:
         self._bars.start()
-        self._begin("plan", None, 0)
+        self._begin(self._first, None, 0)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -93,7 +105,7 @@ class Bars:
             os.write(sys.stderr.fileno(), f"{STOPPING}\n".encode())
 
     def _begin(self, stage: str, total: int | None, done: int) -> None:
-        self._tasks[stage] = self._bars.add_task(stage, total=total, completed=done, nbytes=0)
+        self._tasks[stage] = self._bars.add_task(self._names.get(stage, stage), total=total, completed=done, nbytes=0)
 
     def _end_all(self) -> None:
         for task in self._bars.tasks:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 STYLES = {"error": "bold red", "warning": "yellow"}
 DEEP = "Pixels"
+FIRST, STAGES = "documents", {"check": "pixels", "audit": "receipts"}
+"""How the stages of `validate_deep` are shown."""
 
 
 def validate_command(
@@ -114,7 +116,7 @@ def _problems(
     from chronozarr_dask.run.clients import connected  # Dask is imported by those who use it
     from chronozarr_dask.run.deep import validate_deep
 
-    with connected(scheduler) as client, Bars(quiet=False) as bars:
+    with connected(scheduler) as client, Bars(quiet=False, first=FIRST, names=STAGES) as bars:
         return validate_deep(
             store, storage_options=options, client=client, sample=sample, journal=journal, progress=bars
         )

@@ -1,6 +1,7 @@
 """The options of `encode`: one for each field of the model, with its default and its description."""
 
 import inspect
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 import typer
 
 from chronozarr_dask.cli.encode import encode_command
-from chronozarr_dask.cli.parameters import FORMS, PANELS, flag_of, in_flags, read_options
+from chronozarr_dask.cli.parameters import FORMS, PANELS, flag_of, help_of, in_flags, read_options
 from chronozarr_dask.options import EncodeOptions, make_options
 from tests.cli.sources import invoke
 
@@ -44,10 +45,26 @@ def test_help_shows_every_option_with_its_description(monkeypatch: pytest.Monkey
     for name, field in FIELDS.items():
         assert f" {flag_of(name)} " in shown
         assert field.description is not None
-        assert field.description in shown
+        assert help_of(name) in shown
     for panel in PANELS:
         assert f"─ {panel} ─" in shown
     assert "[default: 512]" in shown
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+@pytest.mark.parametrize("command", ["encode", "read", "validate", "info"])
+def test_help_is_whole_at_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch, command: str, columns: str) -> None:
+    """No word is cut, no line is broken in the middle of a paragraph, and nothing speaks of Python."""
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TERMINAL_WIDTH", columns)
+    shown = invoke(command, "--help").stdout
+    assert "…" not in shown
+    for word in ("Dataset", "Band objects", "DataArray", "(rows, cols)"):
+        assert word not in shown
+    above = shown[: shown.index("╭")].splitlines()
+    for line, after in pairwise(line.strip() for line in above):
+        if line and after:
+            assert len(f" {line} {after.split()[0]} ") > int(columns), f"broken early: {line}"
 
 
 @pytest.mark.parametrize(

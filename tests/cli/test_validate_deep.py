@@ -8,7 +8,8 @@ import pytest
 import typer
 
 import chronozarr_dask as czd
-from chronozarr_dask.cli.validate import read_part
+from chronozarr_dask.cli.progress import Bars
+from chronozarr_dask.cli.validate import FIRST, STAGES, read_part
 from tests.cli.sources import dataset, invoke
 
 
@@ -55,3 +56,10 @@ def test_options_of_the_pixels_need_deep(store: Path, option: list[str]) -> None
     result = invoke("validate", str(store), *option)
     assert result.exit_code == 2
     assert "goes with --deep" in click.unstyle(result.stderr)
+
+
+def test_the_bars_are_named_by_what_is_looked_at() -> None:
+    with Bars(quiet=True, first=FIRST, names=STAGES) as bars:
+        bars("check", 1, 2, 0)
+        bars("audit", 1, 1, 0)
+    assert [task.description for task in bars._bars.tasks] == ["documents", "pixels", "receipts"]
