@@ -8,10 +8,14 @@ HTML_ANSWER = (
 )
 
 FORBIDDEN = (
-    "permission denied. Either the credentials are wrong or missing; or the object is absent, as a chunk of nothing "
+    "permission denied. Either credentials are missing or do not fit; or the object is absent, as a chunk of nothing "
     "but fill is (2.1), and readers may not list the bucket: S3 then answers 403 in place of 404. Let them list it "
     "(s3:ListBucket, storage.objects.list), or have the host answer 404 for an absent key (section 9)"
 )
+
+IGNORES_RANGES = "this host ignores range requests, which a sharded store needs (section 9)"
+
+NO_LENGTH = "the host does not say how long the object is (Content-Length)"
 
 
 def looks_like_html(blob: bytes) -> bool:

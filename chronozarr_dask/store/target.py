@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.store.bucket import Bucket
 from chronozarr_dask.store.folder import Folder
+from chronozarr_dask.store.web import Web, is_plain
 
-__all__ = ["Bucket", "Folder", "Objects", "open_target", "secret_options"]
+__all__ = ["Bucket", "Folder", "Objects", "Web", "open_target", "secret_options"]
 
 SECRET_WORDS = ("key", "secret", "token", "password", "passwd", "credential", "sas", "connection_string")
 
@@ -70,7 +71,9 @@ def open_target(url: str | os.PathLike[str], storage_options: Mapping[str, Any] 
         if storage_options:
             raise TargetError(f"storage_options are for remote URLs; {text} is a path on this machine")
         return Folder(os.path.realpath(os.path.expanduser(text.removeprefix("file://"))))
-    return Bucket(text.rstrip("/"), dict(storage_options or {}))
+    options = dict(storage_options or {})
+    is_web = text.startswith(("http://", "https://")) and "@" not in text.split("/")[2] and is_plain(options)
+    return (Web if is_web else Bucket)(text.rstrip("/"), options)
 
 
 def secret_options(storage_options: Mapping[str, Any]) -> list[str]:

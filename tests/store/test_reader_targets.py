@@ -1,12 +1,10 @@
 """One store read from a folder, a bucket in memory, a real S3 server and a web server; and from a forked process."""
 
-import http.server
 import multiprocessing
 import re
-import threading
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,60 +12,22 @@ import numpy as np
 import pytest
 
 from chronozarr_dask.errors import StoreError, TargetError
+from chronozarr_dask.store import retries
 from chronozarr_dask.store.reader import Store, open_store
 from chronozarr_dask.store.target import open_target
+from tests.services.web import Fault, Server
 from tests.store.test_reader_xarray import DATA, PLANES, H, T, W, cube
-
-
-class Web:
-    """A web server of objects in a dict, with ranges (206, 416); a number is a status. `requests` is its log."""
-
-    def __init__(self, objects: Mapping[str, Any]) -> None:
-        self.requests: list[tuple[str, str, str | None]] = []
-        web = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                key, ranges = self.path.removeprefix("/cube/"), self.headers.get("Range")
-                web.requests.append((self.command, key, ranges))
-                body, status = objects.get(key), 200
-                if body is None or isinstance(body, int):
-                    body, status = b"", body or 404
-                elif ranges is not None:
-                    start, stop = (int(n) for n in re.fullmatch(r"bytes=(\d+)-(\d+)", ranges).groups())  # type: ignore[union-attr]
-                    body, status = body[start : stop + 1], 206 if start < len(body) else 416
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                if self.command == "GET":
-                    self.wfile.write(body)
-
-            do_HEAD = do_GET
-
-            def log_message(self, *args: Any) -> None:
-                """Quiet."""
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/cube"
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
 
 
 @pytest.fixture(params=["folder", "memory", "web", pytest.param("s3", marks=pytest.mark.s3)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     """A function that puts objects somewhere and gives URL and storage options."""
-    webs: list[Web] = []
+    webs: list[Server] = []
 
     def put(objects: dict[str, bytes]) -> tuple[str, dict[str, Any]]:
         options: dict[str, Any] = {}
         if request.param == "web":
-            webs.append(Web(objects))
+            webs.append(Server(objects))
             return webs[0].url, options
         url = str(tmp_path / "cube") if request.param == "folder" else f"memory://{uuid.uuid4().hex}/cube"
         if request.param == "s3":
@@ -80,7 +40,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
 
     yield put
     for web in webs:
-        web.close()
+        web.__exit__()
 
 
 @pytest.mark.parametrize("shard_time", [None, 3])
@@ -108,30 +68,30 @@ def test_a_shard_shorter_than_listed_is_an_error(place: Any):
 def test_requests_over_the_web():
     objects = cube(shard_time=3).objects
     shard = objects["0/data/c/0/0/0/0"]
-    web = Web(objects)
-    store = open_store(web.url)
-    assert web.requests == [("GET", "zarr.json", None)]
-    web.requests.clear()
-    store.read_cell(1, 0, 0)
-    head, index, anchor, chunk = web.requests
-    assert head == ("HEAD", "0/data/c/0/0/0/0", None)
-    assert index == ("GET", "0/data/c/0/0/0/0", f"bytes={len(shard) - 52}-{len(shard) - 1}")
-    assert anchor[2].startswith("bytes=0-")
-    assert chunk[0] == "GET"
-    web.requests.clear()
-    store.read_cell(1, 0, 0)
-    assert len(web.requests) == 1
-    web.close()
+    with Server(objects) as web:
+        store = open_store(web.url)
+        assert web.forget() == [("GET", "zarr.json", None)]
+        store.read_cell(1, 0, 0)
+        index, chunks = web.forget()
+        assert index == ("GET", "0/data/c/0/0/0/0", "bytes=-52")
+        assert chunks[:2] == ("GET", "0/data/c/0/0/0/0")
+        assert re.fullmatch(r"bytes=0-\d\d", chunks[2])  # anchor and residual lie together
+        assert int(chunks[2].split("-")[1]) < len(shard) - 52
+        store.read_cell(1, 0, 0)
+        assert len(web.forget()) == 1
+        assert web.connections == 1
 
 
-def test_a_failing_host_is_never_fill():
-    objects: dict[str, Any] = cube(shard_time=3).objects
-    objects["0/data/c/0/0/0/0"] = 503
-    web = Web(objects)
-    store = open_store(web.url)
-    with pytest.raises(TargetError, match=f"{web.url}/0/data/c/0/0/0/0: 503"):
-        store.read_cell(0, 0, 0)
-    web.close()
+def test_a_failing_host_is_never_fill(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(retries, "WAIT", 0.001)
+
+    def fault(method: str, key: str, n: int) -> Fault | None:
+        return Fault(503) if key == "0/data/c/0/0/0/0" else None
+
+    with Server(cube(shard_time=3).objects, fault=fault) as web:
+        store = open_store(web.url)
+        with pytest.raises(TargetError, match=f"{web.url}/0/data/c/0/0/0/0: 503 .*, in 6 tries .* try again later"):
+            store.read_cell(0, 0, 0)
 
 
 def total(store: Store) -> int:

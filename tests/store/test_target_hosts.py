@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from chronozarr_dask.errors import TargetError
+from chronozarr_dask.store import retries
 from chronozarr_dask.store.target import Bucket, open_target, secret_options
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "WAIT", 0.001)
+
 
 NO_SUCH_BUCKET = r"^s3://there-is-none/cube.*: no such bucket .*create it first"
 
@@ -72,7 +79,13 @@ def test_s3_is_asked_once(s3_server: Any, s3_bucket: str, monkeypatch: pytest.Mo
         calls.append(method)
         return await call(self, method, *args, **kwargs)
 
+    def spy_from_outside(self: Any, method: str, **kwargs: Any) -> Any:
+        calls.append(method)
+        return from_outside(self, method, **kwargs)
+
+    from_outside = s3fs.S3FileSystem.call_s3
     monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", spy)
+    monkeypatch.setattr(s3fs.S3FileSystem, "call_s3", spy_from_outside)
     bucket = open_target(f"s3://{s3_bucket}/cube", s3_server.storage_options)
     bucket.put("k", b"0123456789")
     bucket.create("l", b"x")
