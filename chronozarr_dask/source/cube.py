@@ -26,6 +26,7 @@ from chronozarr_dask.source.axes import Axes, coordinate_along, find_axes, is_ge
 from chronozarr_dask.source.bands import BandLike, bands_of, resolve_bands
 from chronozarr_dask.source.blocks import blocks_of
 from chronozarr_dask.source.crs import crs_warnings, find_crs
+from chronozarr_dask.source.extent import check_extent
 from chronozarr_dask.source.grid import find_transform
 from chronozarr_dask.source.packing import check_stored, declared_nodata, stored_dtype
 from chronozarr_dask.source.planes import as_plane, pick_plane
@@ -157,7 +158,7 @@ def as_cube(
         georef=georef,
         dtype=dtype,
         nodata=_resolved_nodata(nodata, arrays, axes, called, dtype),
-        warnings=crs_warnings(found_crs),
+        warnings=crs_warnings(found_crs) + check_extent(found_crs, georef.transform, (shape[1], shape[2])),
     )
 
 
