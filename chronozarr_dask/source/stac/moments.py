@@ -34,7 +34,6 @@ def parse_moment(text: object, where: str) -> int:
     if match is None:
         raise InputError(f"{where} is {text!r}: give a time as in 2024-01-31T23:59:59.024Z (RFC 3339)")
     zone = (match["zone"] or "Z").upper()
-    zone = zone + ":00" if len(zone) == 3 else zone
     second, ms = match["second"] or "00", int((match["decimals"] or "").ljust(3, "0")[:3])
     if second == "60":
         second, ms = "59", 999

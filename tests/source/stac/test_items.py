@@ -179,6 +179,13 @@ def test_bands_by_the_names_of_each_catalogue(assets, asked, key):
     assert scene(assets=assets).asset(asked).key == key
 
 
+def test_geotiff_comes_before_jpeg_2000():
+    bands = {"eo:bands": [{"name": "B04", "common_name": "red"}]}
+    jp2 = {"type": "image/jp2"}
+    both = {"a-jp2": asset("B04.jp2", 64, 10, **bands, **jp2), "b": asset("B04.tif", 64, 10, **bands)}
+    assert [scene(assets=both).asset(name).key for name in ("B04", "red")] == ["b", "b"]
+
+
 def test_a_missing_band_names_item_band_and_what_there_is():
     with pytest.raises(InputError, match=r"'S2A_31UDQ_20200203_0' .* has no asset or band 'B11'.* B04, B08, SCL"):
         scene().asset("B11")

@@ -112,6 +112,9 @@ def test_the_highest_numeric_baseline_then_processing_time_then_id():
     assert kept(twin("B", baseline="05.09"), twin("A", baseline="05.10")) == ["A"]
     assert kept(twin("B", baseline="9.99"), twin("A", baseline="10.00")) == ["A"]
     assert kept(twin("B", baseline=None), twin("A", baseline="00.01")) == ["A"]
+    old = {"baseline": "02.13", "s2__generation_time": "2024-01-01T00:00:00Z"}
+    new = {"baseline": "05.00", "s2__generation_time": "2023-01-01T00:00:00Z"}
+    assert kept(twin("B", **old), twin("A", **new)) == ["A"]
     early, late = "2020-02-03T12:00:00Z", "2020-02-03T12:00:00.001+00:00"
     assert kept(twin("B", s2__generation_time=early), twin("A", s2__generation_time=late)) == ["A"]
     assert kept(twin("A"), twin("B")) == ["B"]
