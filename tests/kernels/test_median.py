@@ -146,6 +146,12 @@ def test_ranks_of_one_pixel(rank: Median) -> None:
 
 
 @rank_twins
+def test_no_rank_is_minus_zero(rank: Median) -> None:
+    stack, valid = observed.column("float32", [-0.0, 0.0], [0.0, -0.0], [-0.0], [None, -0.0])
+    assert not np.signbit(rank(stack, valid, [0, 0, 1], 1)).any()
+
+
+@rank_twins
 @given(st.data(), dtypes, views.ways, st.integers(0, 100))
 def test_ranks_equal_plain_python(rank: Median, draw: st.DataObject, dtype: str, way: views.Way, p: int) -> None:
     stack, valid = draw.draw(observed.observations(dtype))
