@@ -7,14 +7,17 @@ VENV := .venv
 PY := $(VENV)/bin/python
 LOCKS := requirements/uv.txt requirements/dev-3.11.txt requirements/dev-3.12.txt requirements/dev-3.13.txt
 
-# Arguments: make test PYTEST_ARGS='-k residual -x'; make bench BENCH_ARGS=--quick; make lock LOCK_ARGS=--upgrade
+# Arguments: make test PYTEST_ARGS='-k residual -x'; make bench BENCH_ARGS=--quick; make fuzz MINUTES=30;
+# make lock LOCK_ARGS=--upgrade
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+MINUTES ?= 5
+ATHERIS := atheris==3.0.0
 LOCK_ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env test lint format bench py312 py313 lock dist clean
+.PHONY: help env test lint format bench fuzz py312 py313 lock dist clean
 
 help:  ## print these lines
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-13s %s\n' "$$name" "$$text"; done
@@ -44,6 +47,13 @@ format: env  ## format the code and mend what ruff can mend
 
 bench: env  ## run the benchmarks (half an hour) and write tests/benchmarks/RESULTS.md; fails where a claim does (BENCH_ARGS=...)
 	$(PY) -m tests.benchmarks $(BENCH_ARGS)
+
+# atheris installs on few machines and is no dependency: it goes to build/, and without it inputs are mutated blindly.
+fuzz: env  ## fuzz the reader and the validation with malformed stores; findings go to build/fuzz/findings (MINUTES=5)
+	mkdir -p build
+	test -d build/atheris || $(PY) -m uv pip install --quiet --python $(PY) --target build/atheris "$(ATHERIS)" \
+		|| echo "fuzz: atheris does not install here"
+	PYTHONPATH=build/atheris $(PY) scripts/fuzz.py run $(MINUTES)
 
 py312: env  ## run the format, store and encode tests on Python 3.12, where it is installed
 	./scripts/test_on.sh 3.12 $(PYTEST_ARGS)

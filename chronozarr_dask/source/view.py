@@ -64,7 +64,10 @@ def is_in_memory(array: xr.DataArray) -> bool:
     """Whether it is numpy already, told from an empty window: only of numpy is that a view into all of the data."""
     if is_chunked(array):
         return False
-    empty: Any = array.variable.isel(dict.fromkeys(array.dims, slice(0, 0))).data
+    try:
+        empty: Any = array.variable.isel(dict.fromkeys(array.dims, slice(0, 0))).data
+    except IndexError:  # xarray cannot take nothing of a file's variable that was turned round; numpy can
+        return False
     while isinstance(empty, np.ndarray) and isinstance(empty.base, np.ndarray):
         empty = empty.base
     return isinstance(empty, np.ndarray) and (empty.size > 0 or array.size == 0)
