@@ -96,7 +96,7 @@ def most_stored_bytes(chunk_bytes: int) -> int:
 
     What a shard index says beyond that is no chunk, and is not fetched.
     """
-    return 2 * chunk_bytes + 1024
+    return 2 * chunk_bytes + 2**16
 
 
 def check_data_document(doc: Any, where: str) -> ArrayMeta:

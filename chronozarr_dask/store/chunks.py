@@ -7,7 +7,6 @@ range; then one range for each run of chunks that lie together (`ranges`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chronozarr_dask.errors import StoreError
-from chronozarr_dask.format.arrays import ArrayMeta
+from chronozarr_dask.format.arrays import ArrayMeta, most_stored_bytes
 from chronozarr_dask.format.sharding import Sharding, index_bytes, index_table
 from chronozarr_dask.store.answers import HTML_ANSWER, looks_like_html
 from chronozarr_dask.store.cache import Cache
@@ -166,12 +165,12 @@ class Chunks:
         if length < n:
             raise StoreError(f"{where}: the shard has {length} bytes, its index alone has {n} (7.2)")
         index = index_table(blob, sharding.shard_time, crc32c, where, length)
-        most = 2 * math.prod(self.shape) * self.dtype.itemsize + 2**16
+        most = most_stored_bytes(self.meta.chunk_bytes)
         if (index[:, 1] > most).any():
             i = int(np.argmax(index[:, 1] > most))
             raise StoreError(
                 f"{where}: index entry {i} has {index[i, 1]} bytes, where a whole chunk has "
-                f"{math.prod(self.shape) * self.dtype.itemsize} before it is compressed (7.2)"
+                f"{self.meta.chunk_bytes} before it is compressed (7.2)"
             )
         return index
 

@@ -16,13 +16,13 @@ def decisions(n: int) -> st.SearchStrategy[bytes]:
     return st.binary(min_size=n // 2, max_size=n)
 
 
-@settings(max_examples=150, suppress_health_check=SLOW)
+@settings(max_examples=100, suppress_health_check=SLOW)
 @given(decisions(40))
 def test_documents(data: bytes) -> None:
     targets.documents(data)
 
 
-@settings(max_examples=100, suppress_health_check=SLOW)
+@settings(max_examples=60, suppress_health_check=SLOW)
 @given(decisions(40))
 def test_objects(data: bytes) -> None:
     targets.objects(data)
