@@ -11,6 +11,8 @@ from chronozarr_dask.source.stac.search import Query, read_scenes, search_api
 from tests.services import stac_api
 from tests.source.stac.made import item
 
+pytestmark = pytest.mark.slow
+
 N = 400
 COLLECTION = {
     "type": "Collection",
