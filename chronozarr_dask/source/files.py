@@ -243,7 +243,7 @@ def _open_grib(where: str, file: Any) -> xr.Dataset:
     if not isinstance(file, str):
         raise InputError(f"{where} is a GRIB file on another machine, which cfgrib cannot read: download it first")
     if find_spec("cfgrib") is None:
-        # The wheel of eccodes 2.50 brings a PROJ of its own, which breaks pyproj's when loaded first; that of 2.40 none.
+        # The wheel of eccodes 2.50 has a PROJ of its own, which breaks pyproj's if loaded first; that of 2.40 has none.
         raise InputError(f"{where} is a GRIB file, for which no reader is installed: pip install cfgrib 'eccodes<2.41'")
     # No index file is left beside the input.
     return _opened(where, file, engine="cfgrib", backend_kwargs={"indexpath": ""})
