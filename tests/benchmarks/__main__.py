@@ -1,7 +1,7 @@
 """Measure everything and write RESULTS.md; exit code 1 when a claim fails. ``make bench`` runs it.
 
 ``python -m tests.benchmarks --quick`` tries the harness at a tenth of the size: claims are shown and not judged.
-``--only encoding`` (cluster, memory, kernels, composites, first-use) makes one table. Both write to ``build/``.
+``--only encoding`` (cluster, memory, reading, kernels, composites, first-use) makes one table. Both write to ``build/``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import cluster, compositing, encoding, kernels, memory
+from tests.benchmarks import cluster, compositing, encoding, kernels, memory, reading
 from tests.benchmarks.measure import keep_compiled_code
 from tests.benchmarks.tables import Table, machine
 
@@ -23,6 +23,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "encoding": encoding.table,
     "cluster": cluster.table,
     "memory": memory.table,
+    "reading": reading.table,
     "kernels": kernels.table,
     "composites": compositing.table,
     "first-use": kernels.first_use,
