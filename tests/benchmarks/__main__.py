@@ -1,7 +1,8 @@
 """Measure everything and write RESULTS.md; exit code 1 when a claim fails. ``make bench`` runs it.
 
 ``python -m tests.benchmarks --quick`` tries the harness at a tenth of the size: claims are shown and not judged.
-``--only encoding`` (cluster, memory, reading, kernels, composites, first-use) makes one table. Both write to ``build/``.
+``--only encoding`` (cluster, memory, reading, kernels, composites, first-use) makes one table. Both write to
+``build/``.
 """
 
 from __future__ import annotations

@@ -58,10 +58,10 @@ def _about(quick: bool) -> str:
         f"`shard_bytes` listed; from an HTTP/1.1 server in a process of its own that counts and takes "
         f"{LATENCY * 1000:.0f} ms for each request, on the loopback interface. The frame is timestep {FRAME}, a "
         f"residual under star-delta. The series is all timesteps of cell {CELL}: one slice of the lazy array by ours, "
-        f"`read_cell` for each timestep by 0.2.1. Each read is the first of a process of its own: caches are empty, and "
-        f"no connection is there but that of the opening. The opening itself (imports, documents) is left out of wall "
-        f"time and requests, for both. Medians (least..most) of {QUICK_ROUNDS if quick else ROUNDS} rounds in which "
-        f"the two alternate; a ratio is taken within a round; that both give the same values is checked each time."
+        f"`read_cell` for each timestep by 0.2.1. Each read is the first of a process of its own: caches are empty, "
+        f"and no connection is there but that of the opening. The opening itself (imports, documents) is left out of "
+        f"wall time and requests, for both. Medians (least..most) of {QUICK_ROUNDS if quick else ROUNDS} rounds "
+        f"in which the two alternate; a ratio is taken within a round; that both give the same values is checked each time."
     )
 
 

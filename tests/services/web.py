@@ -73,6 +73,13 @@ class Server:
         (method, key, how often this was asked before) to a Fault, or None.
     ranges, suffixes : bool
         Whether ranges are honoured, and those without a first byte.
+
+    Attributes
+    ----------
+    requests, headers : list
+        (method, key, Range) of each request, and its headers.
+    connections, most_at_once : int
+        Connections that were made, and the most requests that were in its hands together.
     """
 
     def __init__(
@@ -87,7 +94,7 @@ class Server:
         self.objects, self.latency, self.fault = objects, latency, fault
         self.ranges, self.suffixes = ranges, suffixes
         self.requests: list[tuple[str, str, str | None]] = []
-        self.connections = 0
+        self.connections = self.at_once = self.most_at_once = 0
         self.headers: list[Mapping[str, str]] = []
         self.lock = threading.Lock()
         self.asked: Counter[tuple[str, str]] = Counter()
@@ -154,7 +161,11 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 server.headers.append(dict(self.headers))
                 n = server.asked[self.command, key]
                 server.asked[self.command, key] += 1
+                server.at_once += 1
+                server.most_at_once = max(server.most_at_once, server.at_once)
             time.sleep(server.latency)
+            with server.lock:
+                server.at_once -= 1
             fault, body = server.fault(self.command, key, n), server.get(key)
             if fault is not None and (fault.close or (fault.torn is None and fault.short is None)):
                 self._fail(fault)
