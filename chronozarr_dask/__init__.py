@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from chronozarr_dask.run.deep import validate_deep
     from chronozarr_dask.run.encode import encode
     from chronozarr_dask.run.report import RunReport
+    from chronozarr_dask.store.cost import Cost
     from chronozarr_dask.store.reader import Store, open_store
     from chronozarr_dask.store.validate import Problem, validate
 
 _WHERE = {
     "Band": "chronozarr_dask.format.bands",
+    "Cost": "chronozarr_dask.store.cost",
     "Problem": "chronozarr_dask.store.validate",
     "RunReport": "chronozarr_dask.run.report",
     "Store": "chronozarr_dask.store.reader",
@@ -31,7 +33,18 @@ _WHERE = {
     "validate_deep": "chronozarr_dask.run.deep",
 }
 
-__all__ = ["Band", "Problem", "RunReport", "Store", "__version__", "encode", "open_store", "validate", "validate_deep"]
+__all__ = [
+    "Band",
+    "Cost",
+    "Problem",
+    "RunReport",
+    "Store",
+    "__version__",
+    "encode",
+    "open_store",
+    "validate",
+    "validate_deep",
+]
 
 
 def __getattr__(name: str) -> Any:

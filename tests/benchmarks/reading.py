@@ -61,7 +61,8 @@ def _about(quick: bool) -> str:
         f"`read_cell` for each timestep by 0.2.1. Each read is the first of a process of its own: caches are empty, "
         f"and no connection is there but that of the opening. The opening itself (imports, documents) is left out of "
         f"wall time and requests, for both. Medians (least..most) of {QUICK_ROUNDS if quick else ROUNDS} rounds "
-        f"in which the two alternate; a ratio is taken within a round; that both give the same values is checked each time."
+        f"in which the two alternate; a ratio is taken within a round; that both give the same values is "
+        f"checked each time."
     )
 
 
