@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import ssl
 import threading
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,8 +19,8 @@ from chronozarr_dask.store.retries import PASSING, PassingError
 TIMEOUT = 60.0
 """Seconds without a byte before a try is given up."""
 
-IDLE = 32
-"""Idle connections to a host that are kept: one for each thread of a store's reader."""
+IDLE = 64
+"""Idle connections that are kept, to all hosts together; those used last. A store's reader has 32 threads."""
 
 MAX_REDIRECTS = 5
 ERROR_BODY = 2**20
@@ -48,16 +48,29 @@ class Limits:
     part: int = 0
 
 
-_idle: defaultdict[tuple[str, str], list[HTTPConnection]] = defaultdict(list)
+Host = tuple[str, str]
+"""(scheme, host and port)."""
+
+_idle: list[tuple[Host, HTTPConnection]] = []
 _lock = threading.Lock()
 
 
+def close_idle() -> None:
+    """Close the connections that nobody uses."""
+    with _lock:
+        idle, _idle[:] = list(_idle), []
+    for _, connection in idle:
+        connection.close()
+
+
 def _after_fork() -> None:
-    """The sockets belong to the parent."""
-    global _idle, _lock
-    _idle, _lock = defaultdict(list), threading.Lock()
+    """The connections are the parent's: closed here, they stay open there."""
+    global _lock
+    _lock = threading.Lock()
+    close_idle()
 
 
+atexit.register(close_idle)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
@@ -118,13 +131,10 @@ def _ask(method: str, url: SplitResult, headers: Mapping[str, str], limits: Limi
     return answer
 
 
-def _sent(
-    host: tuple[str, str], method: str, target: str, headers: Mapping[str, str]
-) -> tuple[HTTPConnection, HTTPResponse]:
+def _sent(host: Host, method: str, target: str, headers: Mapping[str, str]) -> tuple[HTTPConnection, HTTPResponse]:
     """Send a request over an idle connection, or over a new one where the host has closed those."""
     while True:
-        with _lock:
-            kept = _idle[host].pop() if _idle[host] else None
+        kept = _take(host)
         connection = kept or _new(host)
         try:
             connection.request(method, target, headers=dict(headers))
@@ -138,19 +148,31 @@ def _sent(
             raise
 
 
-def _new(host: tuple[str, str]) -> HTTPConnection:
+def _new(host: Host) -> HTTPConnection:
     scheme, netloc = host
     if scheme == "https":
         return HTTPSConnection(netloc, timeout=TIMEOUT, context=_tls())
     return HTTPConnection(netloc, timeout=TIMEOUT)
 
 
-def _give_back(host: tuple[str, str], connection: HTTPConnection, *, keep: bool) -> None:
+def _take(host: Host) -> HTTPConnection | None:
+    """The idle connection to a host that was used last: the host is the least likely to have closed it."""
     with _lock:
-        if keep and len(_idle[host]) < IDLE:
-            _idle[host].append(connection)
-            return
-    connection.close()
+        for i in reversed(range(len(_idle))):
+            if _idle[i][0] == host:
+                return _idle.pop(i)[1]
+    return None
+
+
+def _give_back(host: Host, connection: HTTPConnection, *, keep: bool) -> None:
+    if not keep:
+        connection.close()
+        return
+    with _lock:
+        _idle.append((host, connection))
+        oldest = _idle.pop(0)[1] if len(_idle) > IDLE else None
+    if oldest is not None:
+        oldest.close()
 
 
 def _read(response: HTTPResponse, limits: Limits) -> tuple[Answer, bool]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from chronozarr_dask.errors import StoreError, TargetError, TargetFullError
-from chronozarr_dask.store import retries
+from chronozarr_dask.store import connections, retries
 from chronozarr_dask.store.bucket import Bucket
 from chronozarr_dask.store.cost import Account
 from chronozarr_dask.store.reader import open_store
@@ -72,6 +72,19 @@ def test_threads_share_what_is_idle():
         with ThreadPoolExecutor(8) as pool:
             assert set(pool.map(web.get, ["k"] * 100)) == {TEN}
         assert server.connections <= 8
+
+
+def test_idle_connections_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connections, "IDLE", 3)
+    connections.close_idle()
+    with Server({"k": TEN}, latency=0.05) as one, Server({"k": TEN}) as other:
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(open_target(one.url).get, ["k"] * 16)) == {TEN}
+        assert len(connections._idle) == 3
+        open_target(other.url).get("k")
+        assert len(connections._idle) == 3
+        connections.close_idle()
+        assert open_target(one.url).get("k") == TEN
 
 
 def test_a_connection_that_the_host_closed_is_not_a_failure():
