@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from chronozarr_dask.format.temporal import Temporal, restore
+from chronozarr_dask.format.temporal import Temporal
 from chronozarr_dask.store.cache import Cache
 from chronozarr_dask.store.chunks import Chunks
 from chronozarr_dask.store.cost import carried
@@ -58,8 +58,8 @@ class Star:
     claim: Future[Array] | None = None
 
 
-Place = Callable[[int, int, int, Array], None]
-"""Takes (t, row, col, true values of the whole chunk)."""
+Place = Callable[[int, int, int, Array, Array | None], None]
+"""Takes (t, row, col, stored chunk, the anchor to be added to it)."""
 
 
 class Assembly:
@@ -161,7 +161,7 @@ class Assembly:
     def _deliver(self, t: int, row: int, col: int, chunk: Array) -> None:
         """A stored chunk is there: place what it makes complete."""
         if self.temporal.encoding == "none":
-            self.place(t, row, col, chunk)
+            self.place(t, row, col, chunk, None)
             return
         a = self.temporal.reference(t)
         key = (self.chunks.path, a, row, col)
@@ -177,7 +177,7 @@ class Assembly:
         if star.claim is not None:
             self.anchors.settle(key, star.claim, chunk)
         if t in self.wanted:
-            self.place(t, row, col, chunk)
+            self.place(t, row, col, chunk, None)
         with self.lock:
             star.value = chunk if star.left else None
             waiting, star.waiting = star.waiting, []
@@ -185,7 +185,7 @@ class Assembly:
 
     def _restore(self, star: Star, residuals: list[tuple[int, Array]], row: int, col: int, anchor: Array) -> None:
         for t, residual in residuals:
-            self.place(t, row, col, restore(residual, anchor))
+            self.place(t, row, col, residual, anchor)
         with self.lock:
             star.left -= len(residuals)
             if not star.left:

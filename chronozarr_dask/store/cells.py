@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chronozarr_dask.format.temporal import Temporal
+from chronozarr_dask.format.temporal import Temporal, restore
 from chronozarr_dask.store.assembly import Assembly
 from chronozarr_dask.store.cache import Cache
 from chronozarr_dask.store.chunks import Chunks
@@ -118,11 +118,12 @@ class Cells:
         for i, step in enumerate(t.tolist()):
             where[step].append(i)
 
-        def place(step: int, row: int, col: int, chunk: npt.NDArray[Any]) -> None:
+        def place(step: int, row: int, col: int, chunk: npt.NDArray[Any], anchor: npt.NDArray[Any] | None) -> None:
             down, across = tiles[row, col]
-            part = (chunk[bands] if lead else chunk)[(..., *_box(down.within, across.within))]
+            within, into = _box(down.within, across.within), (..., *_box(down.into, across.into))
+            part, *added = ((c[bands] if lead else c)[(..., *within)] for c in (chunk, anchor) if c is not None)
             for i in where[step]:
-                out[i][(..., *_box(down.into, across.into))] = part
+                out[i][into] = restore(part, *added) if added else part
 
         with self.account.charging():
             spent(cells_wanted=out.size)
