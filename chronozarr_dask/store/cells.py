@@ -51,7 +51,7 @@ def pieces(index: Indices, cs: int) -> Iterator[Piece]:
     [(0, slice(0, 1, None), slice(3, 4, None)), (1, slice(1, 3, None), slice(0, 2, None))]
     """
     cells = index // cs
-    for cell in np.unique(cells).tolist():
+    for cell in sorted(set(cells.tolist())):  # np.unique imports numpy.ma: 30 ms before the first request is sent
         into = np.flatnonzero(cells == cell)
         yield Piece(cell, _as_slice(into), _as_slice(index[into] - cell * cs))
 
