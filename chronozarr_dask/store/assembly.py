@@ -13,6 +13,7 @@ the end, when nothing of this read is left to do.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
@@ -20,6 +21,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from chronozarr_dask.format.temporal import Temporal
@@ -84,6 +86,8 @@ class Assembly:
         self.wanted: frozenset[int] = frozenset()
         self.theirs: list[tuple[Key, Future[Array]]] = []
         self.lock = threading.Lock()
+        self.decoders = threading.BoundedSemaphore(os.cpu_count() or 1)
+        self.buffers: list[npt.NDArray[np.uint8]] = []
 
     def run(self, times: Iterable[int], cells: Iterable[tuple[int, int]], pool: Callable[[], Executor]) -> None:
         """Read the given timesteps of the given cells (row, col)."""
@@ -152,17 +156,37 @@ class Assembly:
     # ---- as it comes ------------------------------------------------------------------------------------------------
 
     def _one(self, t: int, row: int, col: int) -> None:
-        self._deliver(t, row, col, self.chunks.read_object(t, row, col))
+        blob = self.chunks.fetch(t, row, col)
+        if blob is None:
+            self._deliver(t, row, col, self.chunks.fill())
+        else:
+            self._decode(t, row, col, blob)
 
     def _range(self, part: Range, row: int, col: int) -> None:
-        for t, chunk in self.chunks.read_range(part, row, col):
-            self._deliver(t, row, col, chunk)
+        for t, blob in self.chunks.fetch_range(part, row, col):
+            self._decode(t, row, col, blob)
 
-    def _deliver(self, t: int, row: int, col: int, chunk: Array) -> None:
-        """A stored chunk is there: place what it makes complete."""
+    def _decode(self, t: int, row: int, col: int, blob: bytes) -> None:
+        """Decode and deliver a chunk: into new memory where it is kept, else into a buffer that is used again.
+
+        There are many more threads than processors: they take turns, and the first touch of new memory, which costs a
+        third of decoding, is paid once for each processor instead of once for each chunk.
+        """
+        with self.decoders:
+            if self.temporal.encoding != "none" and self.temporal.reference(t) == t:
+                self._deliver(t, row, col, self.chunks.decoded(blob, t, row, col))
+                return
+            with self.lock:
+                buffer = self.buffers.pop() if self.buffers else np.empty(self.chunks.meta.chunk_bytes, np.uint8)
+            if self._deliver(t, row, col, self.chunks.decoded(blob, t, row, col, buffer)):
+                with self.lock:
+                    self.buffers.append(buffer)
+
+    def _deliver(self, t: int, row: int, col: int, chunk: Array) -> bool:
+        """A stored chunk is there: place what it makes complete. Whether a residual or true value is done with."""
         if self.temporal.encoding == "none":
             self.place(t, row, col, chunk, None)
-            return
+            return True
         a = self.temporal.reference(t)
         key = (self.chunks.path, a, row, col)
         star = self.stars[key]
@@ -171,9 +195,9 @@ class Assembly:
                 anchor = star.value
                 if anchor is None:
                     star.waiting.append((t, chunk))
-                    return
+                    return False
             self._restore(star, [(t, chunk)], row, col, anchor)
-            return
+            return True
         if star.claim is not None:
             self.anchors.settle(key, star.claim, chunk)
         if t in self.wanted:
@@ -182,6 +206,7 @@ class Assembly:
             star.value = chunk if star.left else None
             waiting, star.waiting = star.waiting, []
         self._restore(star, waiting, row, col, chunk)
+        return False
 
     def _restore(self, star: Star, residuals: list[tuple[int, Array]], row: int, col: int, anchor: Array) -> None:
         for t, residual in residuals:

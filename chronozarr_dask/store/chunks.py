@@ -89,23 +89,47 @@ class Chunks:
             If the target does not answer.
         """
         if self.meta.sharding is None:
-            return self.read_object(t, row, col)
+            blob = self.fetch(t, row, col)
+            return self.fill() if blob is None else self.decoded(blob, t, row, col)
         ranges, _ = self.locate([t], row, col)
-        return self.read_range(ranges[0], row, col)[0][1] if ranges else self.fill()
+        if not ranges:
+            return self.fill()
+        return self.decoded(self.fetch_range(ranges[0], row, col)[0][1], t, row, col)
 
     def fill(self) -> npt.NDArray[Any]:
         """A chunk that is not stored."""
         return np.broadcast_to(np.array(self.meta.fill, self.dtype), self.shape)
 
-    def read_object(self, t: int, row: int, col: int) -> npt.NDArray[Any]:
-        """The chunk of an unsharded array."""
-        key = self.key(t, row, col)
+    def fetch(self, t: int, row: int, col: int) -> bytes | None:
+        """Stored bytes of a chunk of an unsharded array, None where it is not stored."""
         spent(chunks=1, requests=1)
-        blob = self.objects.get(key)
-        if blob is None:
-            return self.fill()
-        spent(bytes_fetched=len(blob))
-        return self._decoded(blob, f"{self.objects.url}/{key}")
+        blob = self.objects.get(self.key(t, row, col))
+        if blob is not None:
+            spent(bytes_fetched=len(blob))
+        return blob
+
+    def decoded(
+        self, blob: bytes, t: int, row: int, col: int, out: npt.NDArray[np.uint8] | None = None
+    ) -> npt.NDArray[Any]:
+        """The chunk behind stored bytes. Not to be written to.
+
+        Parameters
+        ----------
+        blob : bytes
+        t, row, col : int
+            Where it is from, for the error.
+        out : ndarray (nbytes,), uint8, optional
+            To decode into, where the codec can.
+        """
+        where = f"{self.objects.url}/{self.key(t, row, col)}"
+        if looks_like_html(blob):
+            raise StoreError(f"{where}: {HTML_ANSWER}")
+        if self.meta.sharding is not None:
+            where += f" (timestep {t})"
+        chunk = decompress(blob, self.meta.codec, self.dtype, self.shape, where, out)
+        chunk.setflags(write=False)
+        spent(bytes_decoded=chunk.nbytes, cells_decoded=chunk.size)
+        return chunk
 
     # ---- shards -----------------------------------------------------------------------------------------------------
 
@@ -122,34 +146,22 @@ class Chunks:
         stored = [Entry(t, offset, nbytes) for t, (offset, nbytes) in found.items() if nbytes >= 0]
         return coalesce(stored), [t for t, (_, nbytes) in found.items() if nbytes < 0]
 
-    def read_range(self, part: Range, row: int, col: int) -> list[tuple[int, npt.NDArray[Any]]]:
-        """The chunks of a range of a shard, each with its timestep; one request."""
+    def fetch_range(self, part: Range, row: int, col: int) -> list[tuple[int, bytes]]:
+        """Stored bytes of the chunks of a range of a shard, each with its timestep; one request."""
         key = self.key(part.entries[0].t, row, col)
-        where = f"{self.objects.url}/{key}"
         spent(chunks=len(part.entries), requests=1)
         blob = self.objects.get_range(key, part.start, part.stop)
         if blob is None or len(blob) != part.stop - part.start:
             times = ", ".join(str(e.t) for e in part.entries)
             got = "is gone" if blob is None else f"gave {len(blob)} of them"
             raise StoreError(
-                f"{where}: bytes {part.start} to {part.stop} of timestep {times} were asked for, the object {got}: it "
-                f"changed since its index was read; open the store again (7.2, 14)"
+                f"{self.objects.url}/{key}: bytes {part.start} to {part.stop} of timestep {times} were asked for, the "
+                f"object {got}: it changed since its index was read; open the store again (7.2, 14)"
             )
         spent(bytes_fetched=len(blob))
-        view = memoryview(blob)
-        out = []
-        for entry in part.entries:
-            held = bytes(view[entry.offset - part.start : entry.end - part.start]) if len(part.entries) > 1 else blob
-            out.append((entry.t, self._decoded(held, f"{where} (timestep {entry.t})")))
-        return out
-
-    def _decoded(self, blob: bytes, where: str) -> npt.NDArray[Any]:
-        if looks_like_html(blob):
-            raise StoreError(f"{where}: {HTML_ANSWER}")
-        chunk = decompress(blob, self.meta.codec, self.dtype, self.shape, where)
-        chunk.setflags(write=False)
-        spent(bytes_decoded=chunk.nbytes, cells_decoded=chunk.size)
-        return chunk
+        if len(part.entries) == 1:
+            return [(part.entries[0].t, blob)]
+        return [(e.t, blob[e.offset - part.start : e.end - part.start]) for e in part.entries]
 
     def _index(self, sharding: Sharding, key: str, name: str) -> ShardIndex:
         """Fetch and check a shard's index; no entry may reach beyond the object, or be far larger than a chunk."""

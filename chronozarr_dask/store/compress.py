@@ -45,8 +45,15 @@ def compress(chunk: npt.NDArray[Any], codec: Codec) -> bytes:
     return bytes(blosc.encode(chunk))
 
 
-def decompress(blob: bytes, codec: Codec, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> npt.NDArray[Any]:
-    """The chunk behind stored bytes; takes no more memory than the chunk's own size.
+def decompress(
+    blob: bytes,
+    codec: Codec,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    where: str,
+    out: npt.NDArray[np.uint8] | None = None,
+) -> npt.NDArray[Any]:
+    """The chunk behind stored bytes; takes no more memory than the chunk's own size. `out` is used where it can be.
 
     Raises
     ------
@@ -55,6 +62,6 @@ def decompress(blob: bytes, codec: Codec, dtype: np.dtype[Any], shape: tuple[int
     """
     nbytes = math.prod(shape) * dtype.itemsize
     try:
-        return inflate(blob, codec.name, nbytes).view(dtype).reshape(shape)
+        return inflate(blob, codec.name, nbytes, out).view(dtype).reshape(shape)
     except DAMAGED as error:
         raise StoreError(f"{where}: its {len(blob)} bytes do not decode as {codec.name}: {error}") from error

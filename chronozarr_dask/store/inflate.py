@@ -27,7 +27,9 @@ DAMAGED = (RuntimeError, ValueError, TypeError, zlib.error, EOFError)
 """What the functions of this module raise on bytes that are not what they are taken for."""
 
 
-def inflate(blob: bytes, codec: CodecName, nbytes: int) -> npt.NDArray[np.uint8]:
+def inflate(
+    blob: bytes, codec: CodecName, nbytes: int, out: npt.NDArray[np.uint8] | None = None
+) -> npt.NDArray[np.uint8]:
     """Decompress exactly `nbytes` bytes.
 
     Parameters
@@ -37,6 +39,8 @@ def inflate(blob: bytes, codec: CodecName, nbytes: int) -> npt.NDArray[np.uint8]
     codec : "zstd", "blosc" or "gzip"
     nbytes : int
         What it must decode to.
+    out : ndarray (nbytes,), uint8, optional
+        To decode into, where the codec can.
 
     Returns
     -------
@@ -58,7 +62,7 @@ def inflate(blob: bytes, codec: CodecName, nbytes: int) -> npt.NDArray[np.uint8]
         blob = _with_size(blob, nbytes)
     elif announced != nbytes:
         raise ValueError(f"the frame announces {announced} bytes, {nbytes} expected")
-    out = np.empty(nbytes, np.uint8)
+    out = np.empty(nbytes, np.uint8) if out is None else out
     (numcodecs.Blosc() if codec == "blosc" else numcodecs.Zstd()).decode(blob, out=out)
     return out
 

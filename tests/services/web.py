@@ -112,14 +112,12 @@ class Server:
         self._server.server_close()
         self._thread.join()
 
-    def get(self, key: str) -> bytes | None:
-        """The object's bytes."""
+    def length(self, key: str) -> int | None:
+        """Of an object, None where there is none."""
         if isinstance(self.objects, Path):
-            try:
-                return (self.objects / key).read_bytes()
-            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-                return None
-        return self.objects.get(key)
+            path = self.objects / key
+            return path.stat().st_size if path.is_file() else None
+        return len(self.objects[key]) if key in self.objects else None
 
     def forget(self) -> list[tuple[str, str, str | None]]:
         """The requests since the last call."""
@@ -128,16 +126,16 @@ class Server:
         return out
 
 
-def _part(body: bytes, ranges: str | None, server: Server) -> tuple[int, bytes, dict[str, str]]:
-    """Status, bytes and headers of an answer."""
+def _part(length: int, ranges: str | None, server: Server) -> tuple[int, range, dict[str, str]]:
+    """Status, bytes of the object and headers of an answer."""
     match = re.fullmatch(r"bytes=(\d*)-(\d*)", ranges or "")
     if match is None or not server.ranges or (not match[1] and not server.suffixes):
-        return 200, body, {}
-    start = int(match[1]) if match[1] else max(len(body) - int(match[2]), 0)
-    stop = min(int(match[2]) + 1, len(body)) if match[1] and match[2] else len(body)
-    if start >= len(body):
-        return 416, b"", {"Content-Range": f"bytes */{len(body)}"}
-    return 206, body[start:stop], {"Content-Range": f"bytes {start}-{stop - 1}/{len(body)}"}
+        return 200, range(length), {}
+    start = int(match[1]) if match[1] else max(length - int(match[2]), 0)
+    stop = min(int(match[2]) + 1, length) if match[1] and match[2] else length
+    if start >= length:
+        return 416, range(0), {"Content-Range": f"bytes */{length}"}
+    return 206, range(start, stop), {"Content-Range": f"bytes {start}-{stop - 1}/{length}"}
 
 
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
@@ -166,16 +164,19 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             time.sleep(server.latency)
             with server.lock:
                 server.at_once -= 1
-            fault, body = server.fault(self.command, key, n), server.get(key)
+            fault, length = server.fault(self.command, key, n), server.length(key)
             if fault is not None and (fault.close or (fault.torn is None and fault.short is None)):
                 self._fail(fault)
                 return
-            status, part, headers = (404, b"", {}) if body is None else _part(body, ranges, server)
+            status, part, headers = (404, range(0), {}) if length is None else _part(length, ranges, server)
             if fault is not None and fault.short is not None:
-                first, total = re.findall(r"\d+", headers["Content-Range"])[::2]
                 part = part[: fault.short]
-                headers["Content-Range"] = f"bytes {first}-{int(first) + len(part) - 1}/{total}"
-            self._send(status, part, headers, None if fault is None else fault.torn)
+                headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{length}"
+            self._head(status, len(part), headers)
+            if fault is not None and fault.torn is not None:
+                part, self.close_connection = part[: fault.torn], True
+            if self.command == "GET" and part:
+                self._body(key, part)
 
         do_HEAD = do_GET
 
@@ -183,17 +184,26 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             if fault.close:
                 self.close_connection = True
             else:
-                self._send(fault.status, fault.body, dict(fault.headers))
+                self._send(fault.status, fault.body, fault.headers)
 
-        def _send(self, status: int, body: bytes, headers: Mapping[str, str], torn: int | None = None) -> None:
+        def _send(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+            self._head(status, len(body), headers)
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def _head(self, status: int, length: int, headers: Mapping[str, str]) -> None:
             self.send_response(status)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            for name, value in {"Content-Length": str(length), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body[:torn])
-            if torn is not None:
-                self.close_connection = True
+
+        def _body(self, key: str, part: range) -> None:
+            if not isinstance(server.objects, Path):
+                self.wfile.write(server.objects[key][part.start : part.stop])
+                return
+            self.wfile.flush()
+            with (server.objects / key).open("rb") as file:
+                self.connection.sendfile(file, part.start, len(part))
 
         def log_message(self, *args: Any) -> None:
             """Quiet."""
