@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chronozarr_dask.cli.interrupt import Interrupts, command_line, interrupts, own_arguments
+from chronozarr_dask.cli.interrupt import command_line, interrupts, own_arguments
 from chronozarr_dask.cli.output import (
     JsonOption,
     StorageOption,
@@ -155,12 +153,13 @@ def _interruptible(bars: Bars, places: Places, journal: str | None) -> Iterator[
         except (KeyboardInterrupt, ChronozarrError):
             if not signals.count:
                 raise
+            signals.tell()
             bars.stop()
             begun = _journal_of_plan(places, journal)
             where = "nothing was stored yet" if begun is None else f"what is finished is kept in {begun}"
             print_line("interrupted", "yellow", f"{where}. {'Begin again' if begun is None else 'Go on'} with:")
             typer.echo(command_line(own_arguments(), resume=begun is not None), err=True)  # to copy: never wrapped
-            _end(signals)
+            signals.end()
 
 
 def _journal_of_plan(places: Places, journal_option: str | None) -> str | None:
@@ -171,11 +170,3 @@ def _journal_of_plan(places: Places, journal_option: str | None) -> str | None:
     place = journal_url(open_target(places.target, places.target_options).url, journal_option)
     journal = Journal(open_target(place, places.target_options))
     return None if journal.read(PLAN) is None else journal.url
-
-
-def _end(signals: Interrupts) -> None:
-    if signals.count > 1:  # threads still work on their regions; a journal can be left at any moment
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(1)
-    raise typer.Exit(1)

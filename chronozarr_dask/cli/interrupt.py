@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
+
+import typer
 
 from chronozarr_dask.cli.output import read_storage_options
 
 PROGRAM = "chronozarr-dask"
+HANDLED = (signal.SIGINT, signal.SIGTERM)
 STORAGE_FLAGS = ("--storage-option", "--source-option")
 
 
@@ -29,28 +34,57 @@ class Interrupts:
     def __init__(self, on_first: Callable[[], None]) -> None:
         self.count = 0
         self._on_first = on_first
+        self._is_telling = False
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
         """Handle a signal."""
         self.count += 1
+        if self._is_telling:
+            return
         if self.count == 1:
             self._on_first()
         raise KeyboardInterrupt
 
+    def tell(self) -> None:
+        """The work has stopped, and what comes is told whole: one more signal is counted, and cuts nothing short."""
+        self._is_telling = True
+
+    def end(self) -> NoReturn:
+        """All is told. With exit code 1: at once after a second signal, since threads may still work on their regions.
+
+        A journal can be left at any moment. From here on a signal ends the process at once, and with that code too.
+        """
+        for signum in HANDLED:
+            if signal.getsignal(signum) is self:
+                signal.signal(signum, _leave)
+        if self.count > 1:
+            _leave()
+        raise typer.Exit(1)
+
+
+def _leave(*_: object) -> NoReturn:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
+
 
 @contextmanager
 def interrupts(on_first: Callable[[], None]) -> Iterator[Interrupts]:
-    """Turn SIGINT and SIGTERM into KeyboardInterrupt within; one that the parent ignores stays ignored."""
+    """Turn SIGINT and SIGTERM into KeyboardInterrupt within; one that the parent ignores stays ignored.
+
+    After a signal nothing is put back: the process is about to end, and one more must not end it with a traceback.
+    """
     handler = Interrupts(on_first)
-    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+    before = {s: signal.getsignal(s) for s in HANDLED}
     for signum, old in before.items():
         if old is not signal.SIG_IGN:
             signal.signal(signum, handler)
     try:
         yield handler
     finally:
-        for signum, old in before.items():
-            signal.signal(signum, old)
+        if not handler.count:
+            for signum, old in before.items():
+                signal.signal(signum, old)
 
 
 def command_line(arguments: Sequence[str], *, resume: bool) -> str:

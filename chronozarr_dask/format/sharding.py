@@ -8,7 +8,7 @@ An empty chunk has 2^64 - 1 in both places. A partial last shard keeps all of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,24 +60,35 @@ def pack_index(entries: Sequence[tuple[int, int] | None], checksum: Checksum) ->
     return body + checksum(body).to_bytes(CHECKSUM_BYTES, "little")
 
 
-def assemble(chunks: Sequence[bytes | None], checksum: Checksum) -> bytes | None:
+def assemble(
+    chunks: Iterable[bytes | None], checksum: Checksum, room: memoryview | None = None
+) -> bytes | memoryview | None:
     """A whole shard with its index at the end, or None when every chunk is empty: such a shard is not stored.
 
     Parameters
     ----------
-    chunks : sequence of bytes or None
-        Compressed chunks by inner position, `shard_time` of them; None is an empty one.
+    chunks : iterable of bytes or None
+        Compressed chunks by inner position, `shard_time` of them; None is an empty one. Each is let go of before the
+        next is asked for.
     checksum : callable
         crc32c of bytes.
+    room : memoryview of bytes, optional
+        Where the shard is put together: the result is the part of it that is used. Many shards, one after the other,
+        need no memory of their own. ValueError when it is too small.
     """
-    if all(c is None for c in chunks):
-        return None
+    out: bytearray | memoryview = bytearray() if room is None else room
     entries: list[tuple[int, int] | None] = []
-    offset = 0
+    end = 0
     for c in chunks:
-        entries.append(None if c is None else (offset, len(c)))
-        offset += 0 if c is None else len(c)
-    return b"".join([*(c for c in chunks if c is not None), pack_index(entries, checksum)])
+        entries.append(None if c is None else (end, len(c)))
+        if c is not None:
+            out[end : end + len(c)] = c
+            end += len(c)
+    if not any(entries):
+        return None
+    index = pack_index(entries, checksum)
+    out[end : end + len(index)] = index
+    return bytes(out) if room is None else room[: end + len(index)]
 
 
 def index_table(

@@ -17,6 +17,7 @@ from chronozarr_dask.plan.plan import runs
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.source.cube import Cube
 from chronozarr_dask.source.view import is_chunked, is_in_memory
+from chronozarr_dask.store.heap import give_back
 from chronozarr_dask.store.pixels import Declared
 from chronozarr_dask.store.staging import StagedPart, StagingMap, read_parts
 
@@ -103,7 +104,9 @@ def _block(part: xr.DataArray, label: str, unit: Unit) -> da.Array:
 
 
 def _values(part: Any) -> npt.NDArray[Any]:
-    return np.asarray(part)
+    values = np.asarray(part)
+    give_back()  # what the file's own chunks were decoded in
+    return values
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from chronozarr_dask.kernels.distinct import distinct_values
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.store.heap import give_back
 from chronozarr_dask.store.journal import Journal
 from chronozarr_dask.store.pixels import Level0
 from chronozarr_dask.store.receipts import Receipt, Stored
@@ -234,4 +235,5 @@ def _finish(journal: Journal, region: Region, stored: list[list[Any]], statistic
     changes, values = ((), ()) if statistics is None else statistics.item()
     receipt = Receipt(region.name, arrays, changes, values)
     journal.put_receipt(region, receipt)
+    give_back()
     return receipt.n_objects, receipt.n_bytes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from chronozarr_dask.format.layout import MASK, Window
 from chronozarr_dask.graph.frames import DATA, CubeFrames, StagedFrames, Unit
 from chronozarr_dask.graph.lazy import call
 from chronozarr_dask.kernels.checks import fill_where
+from chronozarr_dask.plan.cuts import longest, nearest_cuts, time_positions
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.spec import StoreSpec
@@ -102,13 +103,29 @@ def _write_reads(parts: list[Any], frames: npt.NDArray[Any], reads: tuple[int, .
     return write_block(parts, frames, list(reads), window.y0, window.x0)
 
 
-def measure_cell(
-    staged: StagedFrames, spec: StoreSpec, plan: Plan, cell: tuple[int, int], *, fill_masked: bool, unit: Unit
+@dataclass(frozen=True, order=True)
+class SamplePart:
+    """Part of a sampled cell: whole stars, so that its sizes are its own."""
+
+    cell: tuple[int, int]
+    times: tuple[int, int]
+
+
+def sample_parts(plan: Plan, cells: Iterable[tuple[int, int]]) -> list[SamplePart]:
+    """The sampled cells, cut in time about as the regions are: what is in hand does not grow with the time axis."""
+    stars = time_positions(plan.references("star-delta"), None)
+    spans = list(pairwise(nearest_cuts(stars, longest(plan.slabs.cuts))))
+    return [SamplePart(cell, span) for cell in cells for span in spans]
+
+
+def measure_part(
+    staged: StagedFrames, spec: StoreSpec, plan: Plan, part: SamplePart, *, fill_masked: bool, unit: Unit
 ) -> Delayed:
-    """Encodes one cell both ways (4.3); gives (star-delta bytes, plain bytes)."""
-    window = plan.layout.cell_window(0, *cell)
-    times = tuple(range(plan.layout.n_time))
-    regions = list(plan.passes[0].covering(Window(cell[0], cell[0] + 1, cell[1], cell[1] + 1), range(len(times)), 0))
+    """Encodes a part of a sampled cell both ways (4.3); gives (star-delta bytes, plain bytes)."""
+    row, col = part.cell
+    window = plan.layout.cell_window(0, row, col)
+    times = tuple(range(*part.times))
+    regions = list(plan.passes[0].covering(Window(row, row + 1, col, col + 1), range(*part.times), 0))
 
     def frames(name: str) -> Any:
         if not staged.is_staged(name, regions[0]):
@@ -117,7 +134,8 @@ def measure_cell(
         return staged.from_parts(name, parts, times, window, unit)
 
     mask = frames(MASK) if fill_masked else None
-    args = (plan.references("star-delta"), plan.layout.chunk_size, spec.fill, spec.codec)
+    anchors = tuple(a - times[0] for a in plan.references("star-delta")[slice(*part.times)])
+    args = (anchors, plan.layout.chunk_size, spec.fill, spec.codec)
     return call(_measure, frames(DATA), mask, *args, name=f"sample-{unit.name}")
 
 

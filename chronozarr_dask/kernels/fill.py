@@ -34,7 +34,7 @@ def equals_fill(chunk: npt.NDArray[Any], fill: Number) -> bool:
     return all((bits[i] == wanted).all() for i in np.ndindex(bits.shape[:-2]))
 
 
-def cut_cell(frame: npt.NDArray[Any], cs: int, fill: Number) -> npt.NDArray[Any]:
+def cut_cell(frame: npt.NDArray[Any], cs: int, fill: Number, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
     """One timestep of one cell as it is stored: little-endian, C-contiguous, padded to full size.
 
     Parameters
@@ -45,17 +45,31 @@ def cut_cell(frame: npt.NDArray[Any], cs: int, fill: Number) -> npt.NDArray[Any]
         Edge of a cell, pixels.
     fill : number
         What the padding holds: ``fill_value`` in a chunk of true values, 0 in one of residuals.
+    out : ndarray (band, cs, cs) or (cs, cs), optional
+        Written to where something has to be done: many cells, one after the other, need no memory of their own.
 
     Returns
     -------
     ndarray (band, cs, cs) or (cs, cs)
         `frame` itself, not copied, when nothing has to be done.
     """
-    h, w = frame.shape[-2:]
-    assert max(h, w) <= cs, f"a frame of {h} x {w} is no cell of {cs} x {cs}"
     little = frame.dtype.newbyteorder("<")
-    if (h, w) == (cs, cs):
-        return np.ascontiguousarray(frame, little)
-    out = np.full((*frame.shape[:-2], cs, cs), fill, little)
-    out[..., :h, :w] = frame
+    if frame.shape[-2:] == (cs, cs) and frame.flags.c_contiguous and frame.dtype == little:
+        return frame
+    out = empty_chunk(frame.shape, cs, little) if out is None else out
+    pad(out, frame.shape, fill)[...] = frame
     return out
+
+
+def empty_chunk(shape: tuple[int, ...], cs: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Room for a chunk of frames of `shape` (band, h, w) or (h, w)."""
+    return np.empty((*shape[:-2], cs, cs), dtype)
+
+
+def pad(chunk: npt.NDArray[Any], shape: tuple[int, ...], fill: Number) -> npt.NDArray[Any]:
+    """The part of a chunk that a frame of `shape` covers; the rest is set to `fill`."""
+    (h, w), cs = shape[-2:], chunk.shape[-1]
+    assert max(h, w) <= cs, f"a frame of {h} x {w} is no cell of {cs} x {cs}"
+    chunk[..., h:, :] = fill
+    chunk[..., :h, w:] = fill
+    return chunk[..., :h, :w]

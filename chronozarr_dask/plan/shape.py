@@ -18,8 +18,8 @@ from chronozarr_dask.plan.cuts import cell_positions, longest, nearest_cuts, on_
 from chronozarr_dask.plan.memory import MIB, PixelBytes, does_not_fit, region_bytes
 from chronozarr_dask.plan.regions import Slabs
 
-WANTED_BYTES = 512 * MIB
-"""Most bytes a region is given when nothing else bounds it: about 4 x 4 cells x 12 months of four uint16 bands."""
+WANTED_BYTES = 256 * MIB
+"""Most bytes a region is given when nothing else bounds it: about 4 x 4 cells x 6 months of four uint16 bands."""
 REGIONS_PER_THREAD = 4
 EDGES = (16, 8, 4, 2)
 SLAB_EDGES = (4, 2)

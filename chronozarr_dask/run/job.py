@@ -12,9 +12,11 @@ from chronozarr_dask.format.temporal import Encoding, Selection
 from chronozarr_dask.graph.frames import CubeFrames, FrameSource, StagedFrames
 from chronozarr_dask.graph.region import Job, region_receipt
 from chronozarr_dask.graph.staging import (
+    SamplePart,
     StagedBlock,
     blocks_to_stage,
-    measure_cell,
+    measure_part,
+    sample_parts,
     stage_block,
     stage_region,
     staged_sample,
@@ -151,17 +153,18 @@ class Encode:
 
     def _measure(self, staged: StagedFrames, progress: Progress) -> Selection:
         cells = sampled_cells(*self.spec.layout.grid(0))
+        parts = sample_parts(self.plan, cells)
 
-        def build(cell: tuple[int, int]) -> Build:
-            return lambda unit: measure_cell(
-                staged, self.spec, self.plan, cell, fill_masked=self.options.fill_masked, unit=unit
+        def build(part: SamplePart) -> Build:
+            return lambda unit: measure_part(
+                staged, self.spec, self.plan, part, fill_masked=self.options.fill_masked, unit=unit
             )
 
         delta, plain = 0, 0
-        progress("select", 0, len(cells), 0)
-        for n, (_, sizes) in enumerate(run_all(self.workers, cells, build), 1):
+        progress("select", 0, len(parts), 0)
+        for n, (_, sizes) in enumerate(run_all(self.workers, parts, build), 1):
             delta, plain = delta + sizes[0], plain + sizes[1]
-            progress("select", n, len(cells), delta + plain)
+            progress("select", n, len(parts), delta + plain)
         return Selection(len(cells), delta, plain)
 
     def _run(self, encoding: Encoding, done: list[bool], progress: Progress) -> Outcome:

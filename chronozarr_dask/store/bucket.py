@@ -138,10 +138,10 @@ class Bucket:
             raise TargetError(f"{self.url}/{key}: {NO_LENGTH}")
         return found[0]
 
-    def put(self, key: str, data: bytes) -> None:
+    def put(self, key: str, data: bytes | memoryview) -> None:
         """Store an object, in place of any that is there."""
         with explained(self.url, key):
-            self._fs.pipe_file(self._path(key), data)
+            self._fs.pipe_file(self._path(key), bytes(data))  # of bytes no copy
 
     def create(self, key: str, data: bytes) -> bool:
         """Store an object only if there is none. False if there is one."""

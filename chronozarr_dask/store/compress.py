@@ -21,10 +21,22 @@ from chronozarr_dask.store.inflate import DAMAGED, inflate
 
 numcodecs.blosc.use_threads = False
 
+_PIECE = 2**20
 
-def crc32c(data: bytes) -> int:
+
+def crc32c(data: bytes | memoryview) -> int:
     """CRC-32C (Castagnoli) of bytes, as shard indexes and receipts use it."""
-    return int(google_crc32c.value(data))
+    if isinstance(data, bytes):
+        return int(google_crc32c.value(data))
+    crc = 0  # of a piece at a time: the library takes nothing that can be written to
+    for start in range(0, len(data), _PIECE):
+        crc = google_crc32c.extend(crc, bytes(data[start : start + _PIECE]))
+    return crc
+
+
+def most_bytes(nbytes: int) -> int:
+    """What compressed bytes of `nbytes` take at most, with any codec of section 8."""
+    return nbytes + nbytes // 128 + 4096
 
 
 def compress(chunk: npt.NDArray[Any], codec: Codec) -> bytes:

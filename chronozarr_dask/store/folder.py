@@ -60,7 +60,7 @@ class Folder:
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
-    def put(self, key: str, data: bytes) -> None:
+    def put(self, key: str, data: bytes | memoryview) -> None:
         """Store an object, in place of any that is there."""
         path = self._path(key)
         with explained(self.url, key):

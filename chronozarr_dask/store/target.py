@@ -38,7 +38,7 @@ class Objects(Protocol):
     def size(self, key: str) -> int | None:
         """Length of the object, None where there is none."""
 
-    def put(self, key: str, data: bytes) -> None:
+    def put(self, key: str, data: bytes | memoryview) -> None:
         """Store an object, in place of any that is there."""
 
     def create(self, key: str, data: bytes) -> bool:

@@ -94,6 +94,24 @@ def test_an_interrupted_run_goes_on_with_the_command_that_it_prints(
     assert objects(target) == whole
 
 
+def test_signals_after_the_last_word_change_no_exit_code(big: str, tmp_path: Path) -> None:
+    """While the program ends: the interpreter that is being taken down must not end by the signal."""
+    process = start("encode", big, str(tmp_path / "out.cz"), *OPTIONS)
+    wait_until(lambda: receipts(tmp_path / "out.cz") >= 1, process)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in range(3)]
+    assert "--resume" in lines[-1]
+    n_sent = 0
+    while process.poll() is None and n_sent < 2000:
+        process.send_signal(signal.SIGINT)
+        n_sent += 1
+        time.sleep(0.002)
+    _, err = process.communicate(timeout=100)
+    assert (process.returncode, err) == (1, "")
+    assert n_sent > 0
+
+
 def test_interrupted_before_anything_is_stored(big: str, tmp_path: Path) -> None:
     """While the libraries are imported, or the plan is made: begin again."""
     process = start("encode", big, str(tmp_path / "out.cz"), *OPTIONS, env=os.environ | {"PYTHONVERBOSE": "1"})

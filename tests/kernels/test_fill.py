@@ -74,6 +74,12 @@ def test_an_edge_cell_is_padded_at_the_right_and_at_the_bottom() -> None:
     assert cut_cell(frame[0], 4, 0).tolist() == [[1, 2, 3, 0], [4, 5, 6, 0], [0] * 4, [0] * 4]
 
 
+def test_room_that_was_used_before_is_written_over() -> None:
+    room = np.full((1, 3, 3), 77, np.int16)
+    assert cut_cell(np.array([[[1, 2], [3, 4]]], np.int16), 3, -7, room) is room
+    assert room.tolist() == [[[1, 2, -7], [3, 4, -7], [-7, -7, -7]]]
+
+
 def test_padding_keeps_the_sign_of_a_zero_fill() -> None:
     padded = cut_cell(np.ones((1, 1, 1), np.float32), 2, -0.0)
     assert np.signbit(padded).sum() == 3

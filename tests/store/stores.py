@@ -46,7 +46,7 @@ class Memory:
         return None if key not in self.objects else len(self.objects[key])
 
     def put(self, key: str, data: bytes) -> None:
-        self.objects[key] = data
+        self.objects[key] = bytes(data)
 
     def put_json(self, key: str, document: Any) -> None:
         self.objects[key] = json.dumps(document).encode()
