@@ -137,8 +137,6 @@ def _encode(
         raise
     except OSError as error:
         raise InputError(f"{places.source} cannot be opened: {error}") from error
-    if options["mask"] is None and options["variable"] is None:
-        options = {**options, "mask": cube.encoding.get("mask")}  # what the files themselves have
     with connected(scheduler) as client:
         how: Any = {"storage_options": places.target_options, "client": client, "resume": resume, "progress": bars}
         return encode(cube, places.target, **how, **options)
