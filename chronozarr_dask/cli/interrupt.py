@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-import typer
-
 from chronozarr_dask.cli.output import read_storage_options
 
 PROGRAM = "chronozarr-dask"
@@ -50,22 +48,14 @@ class Interrupts:
         self._is_telling = True
 
     def end(self) -> NoReturn:
-        """All is told. With exit code 1: at once after a second signal, since threads may still work on their regions.
+        """All is told: end the process with exit code 1, at once.
 
-        A journal can be left at any moment. From here on a signal ends the process at once, and with that code too.
+        Threads may still work on their regions, and a journal can be left at any moment. An interpreter that is taken
+        down in order gives signals their default action first: one more would end it by the signal.
         """
-        for signum in HANDLED:
-            if signal.getsignal(signum) is self:
-                signal.signal(signum, _leave)
-        if self.count > 1:
-            _leave()
-        raise typer.Exit(1)
-
-
-def _leave(*_: object) -> NoReturn:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(1)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
 
 
 @contextmanager

@@ -102,14 +102,11 @@ def test_signals_after_the_last_word_change_no_exit_code(big: str, tmp_path: Pat
     assert process.stderr is not None
     lines = [process.stderr.readline() for _ in range(3)]
     assert "--resume" in lines[-1]
-    n_sent = 0
-    while process.poll() is None and n_sent < 2000:
+    while process.poll() is None:
         process.send_signal(signal.SIGINT)
-        n_sent += 1
-        time.sleep(0.002)
+        time.sleep(0.001)
     _, err = process.communicate(timeout=100)
     assert (process.returncode, err) == (1, "")
-    assert n_sent > 0
 
 
 def test_interrupted_before_anything_is_stored(big: str, tmp_path: Path) -> None:
