@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -49,7 +50,12 @@ def invoke(*arguments: str) -> Any:
 def start(*arguments: str, **how: Any) -> "subprocess.Popen[str]":
     """The program in a process of its own."""
     piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([sys.executable, "-c", RUN, *arguments], text=True, **(piped | how))
+    return subprocess.Popen([sys.executable, "-c", RUN, *arguments], text=True, preexec_fn=_heed, **(piped | how))
+
+
+def _heed() -> None:
+    """A shell has what it runs in the background ignore Ctrl-C, and the program keeps to that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import select
+import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -97,6 +98,7 @@ class Server:
         self.connections = self.at_once = self.most_at_once = 0
         self.headers: list[Mapping[str, str]] = []
         self.lock = threading.Lock()
+        self.sockets: list[socket.socket] = []
         self.asked: Counter[tuple[str, str]] = Counter()
         self._server = _Listening(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -111,6 +113,10 @@ class Server:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+        with self.lock:
+            for connection in self.sockets:  # as a server that ends: the next one may be given the same port
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def length(self, key: str) -> int | None:
         """Of an object, None where there is none."""
@@ -148,6 +154,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             super().setup()
             with server.lock:
                 server.connections += 1
+                server.sockets.append(self.connection)
 
         def do_GET(self) -> None:
             if self.path == LOG:
