@@ -1,8 +1,8 @@
 """What a region needs in memory, known before the run.
 
 At its peak a region holds level 0 and the levels above, a third of level 0 in all; or, while it is put together from
-the source's blocks or from what an earlier slab handed over, level 0 twice. Residuals and padding are made cell by
-cell. What a process holds is that, times the regions in flight in it.
+the source's blocks or from what an earlier slab handed over, level 0 twice. Residuals and padding are made chunk by
+chunk. What a process holds is that, times the regions in flight in it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chronozarr_dask.format.layout import Layout
 READ_FACTOR = 1 + 1 / 3
 ASSEMBLED_FACTOR = 2.0
 CELLS_IN_HAND = 1.5
-"""Beside the region: one cell's residuals, its padded chunk and its compressed bytes."""
+"""Beside the region: a padded chunk, and the object that is put together; of each row of cells that is at work."""
 
 MIB = 2**20
 

@@ -120,11 +120,13 @@ class Bucket:
         """The last `nbytes` bytes, all where the object is shorter, and the object's length; one request on S3."""
         if self.url.startswith(("s3://", "s3a://")):
             return self._read(key, partial(_s3_tail, nbytes=nbytes))
+        return self._tail_by_length(key, nbytes)
+
+    def _tail_by_length(self, key: str, nbytes: int) -> tuple[bytes, int] | None:
+        """`tail` of a host without suffix ranges: its length, then a range."""
         size = self.size(key)
-        if size is None:
-            return None
         if not size:
-            return b"", 0
+            return None if size is None else (b"", 0)
         spent(requests=1)
         data = self.get_range(key, max(size - nbytes, 0), size)
         return None if data is None else (data, size)

@@ -39,7 +39,7 @@ class Objects(Protocol):
         """Length of the object, None where there is none."""
 
     def put(self, key: str, data: bytes | memoryview) -> None:
-        """Store an object, in place of any that is there."""
+        """Store an object, in place of any that is there. `data` is the caller's, and may change after the call."""
 
     def create(self, key: str, data: bytes) -> bool:
         """Store an object only if there is none. False if there is one."""

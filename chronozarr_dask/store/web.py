@@ -74,14 +74,7 @@ class Web(Bucket):
             if whole is not None:
                 return whole[-nbytes:], len(whole)
         spent(requests=1)  # no suffix ranges here: a HEAD and a range
-        size = self.size(key)
-        if size is None:
-            return None
-        if not size:
-            return b"", 0
-        spent(requests=1)
-        data = self.get_range(key, max(size - nbytes, 0), size)
-        return None if data is None else (data, size)
+        return self._tail_by_length(key, nbytes)
 
     def size(self, key: str) -> int | None:
         """Length of the object, None where there is none."""

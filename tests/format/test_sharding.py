@@ -129,6 +129,15 @@ def test_bytes_of_a_small_shard() -> None:
     assert got == b"abcde" + table + slow.crc32c(table).to_bytes(4, "little")
 
 
+def test_room_is_used_again_by_the_next_shard() -> None:
+    room = memoryview(bytearray(b"\xff" * 60))
+    for chunks in ([b"abcdef", b"gh"], [None, b"x"], [b"", None]):
+        assert assemble(chunks, crc, room) == assemble(chunks, crc)
+    assert assemble([None, None], crc, room) is None
+    with pytest.raises(ValueError, match="different structures"):
+        assemble([b"abcdef" * 9, None], crc, room)
+
+
 def test_partial_last_shard_keeps_all_of_its_entries() -> None:
     """Case 21 and the shard c/1/0/r/c of the example: one timestep, four entries, three of them empty."""
     shard = assemble([b"chunk", None, None, None], crc)

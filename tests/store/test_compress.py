@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chronozarr_dask.errors import StoreError
 from chronozarr_dask.format.codecs import Codec
-from chronozarr_dask.store.compress import compress, crc32c, decompress
+from chronozarr_dask.store.compress import compress, crc32c, decompress, most_bytes
 from tests.store.stores import refused
 
 CODECS = [
@@ -31,6 +31,18 @@ def chunk(dtype: str, seed: int = 0) -> npt.NDArray[np.generic]:
     """A chunk that compresses somewhat."""
     rows = np.random.default_rng(seed).integers(0, 9, (2, 4, 16)) * 25
     return np.repeat(rows, 4, axis=1).astype(dtype)
+
+
+@pytest.mark.parametrize("codec", [*CODECS, Codec("gzip", 0), Codec("blosc", 0, "lz4", "noshuffle")], ids=str)
+@pytest.mark.parametrize("edge", [2, 16, 512])
+def test_noise_takes_no_more_than_the_most(codec: Codec, edge: int):
+    noise = np.random.default_rng(0).integers(0, 256, (4, edge, edge), np.uint8)
+    assert noise.nbytes < len(compress(noise, codec)) <= most_bytes(noise.nbytes)
+
+
+def test_checksum_of_memory_that_can_be_written_to():
+    data = np.random.default_rng(0).bytes(2**20 + 7)
+    assert crc32c(memoryview(bytearray(data))) == crc32c(data)
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=str)
