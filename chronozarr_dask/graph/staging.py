@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, pairwise, product
 from typing import Any
 
@@ -15,7 +16,7 @@ from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.format.dtypes import Number
 from chronozarr_dask.format.layout import MASK, Window
 from chronozarr_dask.graph.frames import DATA, CubeFrames, StagedFrames, Unit
-from chronozarr_dask.graph.lazy import call
+from chronozarr_dask.graph.lazy import call, map_object
 from chronozarr_dask.kernels.checks import fill_where
 from chronozarr_dask.plan.cuts import longest, nearest_cuts, time_positions
 from chronozarr_dask.plan.plan import Plan
@@ -79,7 +80,8 @@ def stage_block(staged: StagedFrames, block: StagedBlock, unit: Unit) -> Delayed
     region = Region(0, *block.index[1:], block.index[0])  # not one that is staged: the cube itself is asked
     frames = staged.cube.frames(block.name, region, tuple(range(t0, t1)), Window(y0, y1, x0, x1), unit)
     parts = list(m.pieces_of_block(block.name, block.index))
-    return call(_write_block, parts, frames, t0, y0, x0, name=f"stage-{unit.name}")
+    write = partial(_write_block, parts, t0, y0, x0)
+    return call(_sum, [map_object(write, frames, name=f"cut-{unit.name}")], name=f"stage-{unit.name}")
 
 
 def stage_region(staged: StagedFrames, region: Region, unit: Unit) -> Delayed:
@@ -91,15 +93,20 @@ def stage_region(staged: StagedFrames, region: Region, unit: Unit) -> Delayed:
     for name, m in staged.maps.items():
         frames = staged.cube.frames(name, region, reads, window, unit)
         parts = list(m.pieces(name, region))
-        written.append(call(_write_reads, parts, frames, reads, window, name=f"keep-{name}-{unit.name}"))
-    return call(sum, written, name=f"kept-{unit.name}")
+        write = partial(_write_reads, parts, reads, window)
+        written.append(map_object(write, frames, name=f"keep-{name}-{unit.name}"))
+    return call(_sum, written, name=f"kept-{unit.name}")
 
 
-def _write_block(parts: list[Any], frames: npt.NDArray[Any], t0: int, y0: int, x0: int) -> int:
+def _sum(boxed: list[Any]) -> int:
+    return sum(b.item() for b in boxed)
+
+
+def _write_block(parts: list[Any], t0: int, y0: int, x0: int, frames: npt.NDArray[Any]) -> int:
     return write_block(parts, frames, list(range(t0, t0 + len(frames))), y0, x0)
 
 
-def _write_reads(parts: list[Any], frames: npt.NDArray[Any], reads: tuple[int, ...], window: Window) -> int:
+def _write_reads(parts: list[Any], reads: tuple[int, ...], window: Window, frames: npt.NDArray[Any]) -> int:
     return write_block(parts, frames, list(reads), window.y0, window.x0)
 
 

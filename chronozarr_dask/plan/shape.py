@@ -20,6 +20,8 @@ from chronozarr_dask.plan.regions import Slabs
 
 WANTED_BYTES = 256 * MIB
 """Most bytes a region is given when nothing else bounds it: about 4 x 4 cells x 6 months of four uint16 bands."""
+LARGEST_UNSTAGED = 2 * WANTED_BYTES
+"""Most bytes of a region that an opaque source's blocks may force; beyond it staging takes less memory and less time."""
 REGIONS_PER_THREAD = 4
 EDGES = (16, 8, 4, 2)
 SLAB_EDGES = (4, 2)
@@ -150,7 +152,7 @@ def choose_shape(problem: Problem) -> Shape:
         If the smallest region does not fit, naming both numbers and the options that settle it.
     """
     shape = _fitting(problem)
-    if shape is not None and not _chain_starves(problem, shape):
+    if shape is not None and not _chain_starves(problem, shape) and not _forced_large(problem, shape):
         return shape
     if problem.blocks.opaque:
         staged = _fitting(replace(problem, blocks=Blocks()), staged=True)
@@ -244,6 +246,12 @@ def _chain_starves(problem: Problem, shape: Shape) -> bool:
     """Whether slabs that wait for each other leave threads without work: then staging is the better plan."""
     chained = problem.layout.shard_time is not None and len(shape.time_cuts) > 2
     return problem.blocks.opaque and chained and shape.n_places < problem.budget.threads and not problem.wish.time_slab
+
+
+def _forced_large(problem: Problem, shape: Shape) -> bool:
+    """Whether the source's blocks, and not the user, make regions far larger than is good for memory and threads."""
+    named = problem.wish.edges or problem.wish.time_slab
+    return problem.blocks.opaque and not named and problem.bytes_of(shape) > LARGEST_UNSTAGED
 
 
 def check_wish(wish: Wish, layout: Layout) -> None:

@@ -172,7 +172,6 @@ def write_block(parts: Sequence[StagedPart], frames: npt.NDArray[Any], times: Se
     at = {t: i for i, t in enumerate(times)}
     total = 0
     for part in parts:
-        rows = [at[t] for t in part.times]
-        w = part.window
-        total += part.write(frames[rows][:, :, w.y0 - y0 : w.y1 - y0, w.x0 - x0 : w.x1 - x0])
+        rows, w = [at[t] for t in part.times], part.window
+        total += part.write(frames[:, :, w.y0 - y0 : w.y1 - y0, w.x0 - x0 : w.x1 - x0][rows])
     return total

@@ -23,6 +23,7 @@ from chronozarr_dask.kernels.fill import cut_cell, empty_chunk, equals_fill
 from chronozarr_dask.kernels.residuals import residual_cell
 from chronozarr_dask.plan.objects import ArrayObjects
 from chronozarr_dask.store.compress import compress, crc32c, most_bytes
+from chronozarr_dask.store.heap import keep
 from chronozarr_dask.store.receipts import Stored
 from chronozarr_dask.store.target import Objects
 
@@ -68,6 +69,7 @@ class ArrayWriter:
 
     def store(self, frames: Array) -> Stored:
         """Store the objects of `frames`, ndarray (present, band, y, x); a plane has one band."""
+        keep()
         lengths, checksums = [], []
         cells, shape = self.objects.cells, frames.shape[1:] if self.objects.has_band else frames.shape[2:]
         room = empty_chunk(shape, self.chunk_size, frames.dtype)
