@@ -20,7 +20,7 @@ Frame = npt.NDArray[Any]
 
 
 def fill_gaps(
-    values: npt.NDArray[Any], coverage: npt.NDArray[np.uint8], how: GapFill, last: Frame | None = None
+    values: npt.NDArray[Any], coverage: npt.NDArray[np.uint8], last: Frame | None = None, *, how: GapFill
 ) -> Frame | None:
     """Fill the gaps of a slab in place.
 
@@ -29,9 +29,9 @@ def fill_gaps(
     values : ndarray (time, band, y, x); changed in place
         Composites, the fill value where `coverage` is 0.
     coverage : ndarray (time, y, x), uint8
-    how : "none" or "carry-forward"
     last : ndarray (band, y, x) or None
         What the slab before handed on; None for the first slab.
+    how : "none" or "carry-forward"
 
     Returns
     -------

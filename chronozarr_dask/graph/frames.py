@@ -10,6 +10,7 @@ import dask.array as da
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
+from dask.delayed import Delayed
 
 from chronozarr_dask.format.layout import COVERAGE, MASK, Window
 from chronozarr_dask.graph.lazy import array_of, map_block
@@ -51,6 +52,15 @@ class FrameSource(Protocol):
     def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, unit: Unit) -> da.Array:
         """(times, band, y, x) of "data", or (times, 1, y, x) of a plane, as one block; `times` is sorted."""
 
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Dtype of the frames of a name, in any byte order; a plane's values are looked at when they are stored."""
+
+    def is_lazy(self, name: str) -> bool:
+        """Whether pixels are computed or read when they are asked for, so that asking twice costs twice."""
+
+    def notes(self, times: tuple[int, ...], window: Window, unit: Unit) -> Delayed | None:
+        """What the frames of the same unit tell the journal, as JSON; None where they have nothing to tell."""
+
 
 @dataclass(frozen=True)
 class CubeFrames:
@@ -71,6 +81,19 @@ class CubeFrames:
         plane = self.cube.mask if name == MASK else self.cube.coverage
         assert plane is not None
         return (plane,)
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Dtype of what is behind a name."""
+        dtype: np.dtype[Any] = self.arrays(name)[0].dtype
+        return dtype
+
+    def is_lazy(self, name: str) -> bool:
+        """Whether anything behind a name is not in memory."""
+        return not all(is_in_memory(a) for a in self.arrays(name))
+
+    def notes(self, times: tuple[int, ...], window: Window, unit: Unit) -> Delayed | None:
+        """Nothing."""
+        return None
 
     def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, unit: Unit) -> da.Array:
         """(times, band, y, x) of "data", or (times, 1, y, x) of a plane, as one block; `times` is sorted."""
@@ -115,26 +138,38 @@ class StagedFrames:
 
     Attributes
     ----------
-    cube : CubeFrames
+    cube : FrameSource
     maps : mapping of name to StagingMap
         What is staged of "data" and of the planes.
     regions : set of Region or None
         Regions that are staged; None for all.
     n_band : int
-    dtype : dtype
+    data_dtype : dtype
         Of the data; a plane is staged in its own, for its values are looked at when its region is stored.
     """
 
-    cube: CubeFrames
+    cube: FrameSource
     maps: Mapping[str, StagingMap]
     regions: frozenset[Region] | None
     n_band: int
-    dtype: np.dtype[Any]
+    data_dtype: np.dtype[Any]
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the source has."""
         return self.cube.names
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Dtype of what is staged under a name."""
+        return self.data_dtype if name == DATA else self.cube.dtype(name)
+
+    def is_lazy(self, name: str) -> bool:
+        """As of what is staged."""
+        return self.cube.is_lazy(name)
+
+    def notes(self, times: tuple[int, ...], window: Window, unit: Unit) -> Delayed | None:
+        """As of what is staged; of a region that is staged they were kept with it."""
+        return self.cube.notes(times, window, unit)
 
     def is_staged(self, name: str, region: Region) -> bool:
         """Whether these frames come from the journal."""
@@ -150,7 +185,7 @@ class StagedFrames:
         self, name: str, parts: Iterable[StagedPart], times: tuple[int, ...], window: Window, unit: Unit
     ) -> da.Array:
         """Frames of `times` in `window` out of staged pieces, as one block."""
-        n_band, dtype = (self.n_band, self.dtype) if name == DATA else (1, self.cube.arrays(name)[0].dtype)
+        n_band, dtype = self.n_band if name == DATA else 1, self.dtype(name)
         shape, label = (len(times), n_band, *window.shape), f"unstage-{name}-{unit.name}"
         pieces = list(parts)
         return array_of(read_parts, pieces, times, window, n_band, dtype.str, shape=shape, dtype=dtype, name=label)

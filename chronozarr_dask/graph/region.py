@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -22,10 +23,13 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import Delayed
 
+from chronozarr_dask.composite.fill import fill_gaps
 from chronozarr_dask.format.layout import COVERAGE, MASK, ceil_div
+from chronozarr_dask.format.provenance import GapFill
 from chronozarr_dask.format.temporal import Encoding
-from chronozarr_dask.graph.frames import DATA, FrameSource, Unit
+from chronozarr_dask.graph.frames import DATA, FrameSource, StagedFrames, Unit
 from chronozarr_dask.graph.lazy import array_of, call, map_block, map_object
+from chronozarr_dask.graph.staging import keep_notes
 from chronozarr_dask.kernels.block_mean import block_mean, coverage_mean, mask_max
 from chronozarr_dask.kernels.distinct import distinct_values
 from chronozarr_dask.plan.plan import Plan
@@ -55,6 +59,8 @@ class Job:
     encoding : "none" or "star-delta"
     source : FrameSource
     nan_to_mask, fill_masked : bool
+    gap_fill : "none" or "carry-forward"
+        Of pixels whose coverage is 0.
     """
 
     target: Objects
@@ -65,6 +71,7 @@ class Job:
     source: FrameSource
     nan_to_mask: bool = False
     fill_masked: bool = False
+    gap_fill: GapFill = "none"
 
 
 def region_receipt(job: Job, region: Region, unit: Unit) -> Delayed:
@@ -84,7 +91,17 @@ def region_receipt(job: Job, region: Region, unit: Unit) -> Delayed:
             objects = arrays[level, job.spec.layout.variable if name == DATA else name]
             writer = _writer(job, region, present, objects)
             stored.append(_store(writer, levels[name], f"store-{name}-{level}-{unit.name}"))
-    return call(_finish, job.journal, region, stored, statistics, name=f"receipt-{unit.name}")
+    notes = _notes(job, region, unit) if region.pass_index == 0 else None
+    return call(_finish, job.journal, region, stored, statistics, notes, name=f"receipt-{unit.name}")
+
+
+def _notes(job: Job, region: Region, unit: Unit) -> Delayed | None:
+    """Keeps what the frames of a region tell; those of a region that was staged have told it before."""
+    source = job.source
+    if isinstance(source, StagedFrames) and source.is_staged(DATA, region):
+        return None
+    window = job.plan.passes[0].pixels(region, job.spec.layout)
+    return keep_notes(job.journal, region, source.notes(job.plan.slabs.reads(region.slab), window, unit), unit)
 
 
 def _names(job: Job) -> tuple[str, ...]:
@@ -112,6 +129,7 @@ def _base_level(job: Job, region: Region, present: tuple[int, ...], unit: Unit) 
         fill=job.spec.fill,
         nan_to_mask=job.nan_to_mask,
         fill_masked=job.fill_masked,
+        fill_gaps=None if job.gap_fill == "none" else partial(fill_gaps, how=job.gap_fill),
     )
     frames = {name: job.source.frames(name, region, level0.reads, window, unit) for name in job.source.names}
     out: Levels = {}
@@ -120,6 +138,9 @@ def _base_level(job: Job, region: Region, present: tuple[int, ...], unit: Unit) 
         given = [frames[DATA]] if name == MASK and job.nan_to_mask else [frames[name]]
         if name == DATA and job.fill_masked and not job.nan_to_mask:
             given.append(frames[MASK])
+        if name == DATA and level0.fill_gaps is not None:
+            make = level0.without_gaps
+            given.append(frames[COVERAGE])
         n_band, dtype = _kind(job, name)
         shape = (len(present), n_band, *window.shape)
         out[name] = map_block(make, *given, shape=shape, dtype=dtype, name=f"level0-{name}-{unit.name}")
@@ -229,7 +250,9 @@ def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.A
     return map_object(statistics, level0, name=f"statistics-{unit.name}")
 
 
-def _finish(journal: Journal, region: Region, stored: list[list[Any]], statistics: Any) -> tuple[int, int]:
+def _finish(
+    journal: Journal, region: Region, stored: list[list[Any]], statistics: Any, notes: None = None
+) -> tuple[int, int]:
     """Write the receipt: every object of the region is acknowledged by now."""
     arrays = tuple(Stored.joined([row.item() for row in rows]) for rows in stored)
     changes, values = ((), ()) if statistics is None else statistics.item()

@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import Delayed
 
+from chronozarr_dask.composite.fill import fill_gaps
 from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.format.dtypes import Number
-from chronozarr_dask.format.layout import MASK, Window
-from chronozarr_dask.graph.frames import DATA, CubeFrames, StagedFrames, Unit
+from chronozarr_dask.format.layout import COVERAGE, MASK, Window
+from chronozarr_dask.format.provenance import GapFill
+from chronozarr_dask.graph.frames import DATA, CubeFrames, FrameSource, StagedFrames, Unit
 from chronozarr_dask.graph.lazy import call, map_object
 from chronozarr_dask.kernels.checks import fill_where
 from chronozarr_dask.plan.cuts import longest, nearest_cuts, time_positions
@@ -23,7 +25,7 @@ from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.source.blocks import blocks_of
-from chronozarr_dask.source.view import is_in_memory
+from chronozarr_dask.store.journal import Journal
 from chronozarr_dask.store.staging import StagingMap, write_block
 from chronozarr_dask.store.target import Objects
 from chronozarr_dask.store.writer import sizes_both_ways
@@ -54,13 +56,12 @@ def staged_whole(cube: CubeFrames, plan: Plan, journal: Objects, spec: StoreSpec
     return StagedFrames(cube, maps, None, layout.n_band, np.dtype(spec.dtype))
 
 
-def staged_sample(cube: CubeFrames, plan: Plan, journal: Objects, spec: StoreSpec) -> StagedFrames:
+def staged_sample(cube: FrameSource, plan: Plan, journal: Objects, spec: StoreSpec) -> StagedFrames:
     """A source of which the regions with sampled cells are staged, cut along the cells. What is in memory is not."""
     layout, cs = plan.layout, plan.layout.chunk_size
     time = (0, layout.n_time)
     y, x = ((*range(0, n, cs), n) for n in (layout.height, layout.width))
-    lazy = [n for n in cube.names if not all(is_in_memory(a) for a in cube.arrays(n))]
-    maps = {name: StagingMap(journal, plan, time, y, x) for name in lazy}
+    maps = {name: StagingMap(journal, plan, time, y, x) for name in cube.names if cube.is_lazy(name)}
     return StagedFrames(cube, maps, frozenset(plan.sampled_regions()), layout.n_band, np.dtype(spec.dtype))
 
 
@@ -84,7 +85,7 @@ def stage_block(staged: StagedFrames, block: StagedBlock, unit: Unit) -> Delayed
     return call(_sum, [map_object(write, frames, name=f"cut-{unit.name}")], name=f"stage-{unit.name}")
 
 
-def stage_region(staged: StagedFrames, region: Region, unit: Unit) -> Delayed:
+def stage_region(staged: StagedFrames, journal: Journal, region: Region, unit: Unit) -> Delayed:
     """Computes what a sampled region reads and keeps it, cell by cell; gives the bytes written."""
     plan = next(iter(staged.maps.values())).plan
     window = plan.passes[0].pixels(region, plan.layout)
@@ -95,10 +96,16 @@ def stage_region(staged: StagedFrames, region: Region, unit: Unit) -> Delayed:
         parts = list(m.pieces(name, region))
         write = partial(_write_reads, parts, reads, window)
         written.append(map_object(write, frames, name=f"keep-{name}-{unit.name}"))
-    return call(_sum, written, name=f"kept-{unit.name}")
+    notes = keep_notes(journal, region, staged.notes(reads, window, unit), unit)
+    return call(_sum, written, notes, name=f"kept-{unit.name}")
 
 
-def _sum(boxed: list[Any]) -> int:
+def keep_notes(journal: Journal, region: Region, notes: Delayed | None, unit: Unit) -> Delayed | None:
+    """Writes what the frames of a region tell into the journal."""
+    return None if notes is None else call(journal.put_notes, region, notes, name=f"keep-notes-{unit.name}")
+
+
+def _sum(boxed: list[Any], notes: None = None) -> int:
     return sum(b.item() for b in boxed)
 
 
@@ -119,15 +126,21 @@ class SamplePart:
 
 
 def sample_parts(plan: Plan, cells: Iterable[tuple[int, int]]) -> list[SamplePart]:
-    """The sampled cells, cut in time about as the regions are: what is in hand does not grow with the time axis."""
+    """The sampled cells, cut in time about as the regions are: what is in hand does not grow with the time axis.
+
+    Where gaps are carried forward a cell is not cut: each timestep needs the one before.
+    """
+    if plan.carries_gaps:
+        return [SamplePart(cell, (0, plan.layout.n_time)) for cell in cells]
     stars = time_positions(plan.references("star-delta"), None)
     spans = list(pairwise(nearest_cuts(stars, longest(plan.slabs.cuts))))
     return [SamplePart(cell, span) for cell in cells for span in spans]
 
 
 def measure_part(
-    staged: StagedFrames, spec: StoreSpec, plan: Plan, part: SamplePart, *, fill_masked: bool, unit: Unit
-) -> Delayed:
+    staged: StagedFrames, spec: StoreSpec, plan: Plan, part: SamplePart, *, fill_masked: bool, gap_fill: GapFill,
+    unit: Unit,
+) -> Delayed:  # fmt: skip
     """Encodes a part of a sampled cell both ways (4.3); gives (star-delta bytes, plain bytes)."""
     row, col = part.cell
     window = plan.layout.cell_window(0, row, col)
@@ -141,20 +154,25 @@ def measure_part(
         return staged.from_parts(name, parts, times, window, unit)
 
     mask = frames(MASK) if fill_masked else None
+    coverage = None if gap_fill == "none" else frames(COVERAGE)
     anchors = tuple(a - times[0] for a in plan.references("star-delta")[slice(*part.times)])
     args = (anchors, plan.layout.chunk_size, spec.fill, spec.codec)
-    return call(_measure, frames(DATA), mask, *args, name=f"sample-{unit.name}")
+    return call(_measure, frames(DATA), mask, coverage, *args, name=f"sample-{unit.name}")
 
 
 def _measure(
     cell: npt.NDArray[Any],
     mask: npt.NDArray[np.uint8] | None,
+    coverage: npt.NDArray[np.uint8] | None,
     references: tuple[int, ...],
     chunk_size: int,
     fill: Number,
     codec: Codec,
 ) -> tuple[int, int]:
     cell = cell.astype(cell.dtype.newbyteorder("<"), copy=False)
+    if coverage is not None:
+        cell = cell.copy()
+        fill_gaps(cell, coverage[:, 0], how="carry-forward")
     if mask is not None:
         cell = fill_where(cell, mask[:, 0], fill)
     return sizes_both_ways(cell, references, chunk_size, fill, codec)

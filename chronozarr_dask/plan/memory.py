@@ -22,10 +22,18 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class PixelBytes:
-    """Bytes of one pixel of one timestep: all bands, and one for each plane."""
+    """Bytes of one pixel of one timestep: all bands, and one for each plane.
+
+    Attributes
+    ----------
+    data, planes : int
+    making : int
+        Bytes of one pixel that one timestep takes while it is made: the observations of a composite, with validity.
+    """
 
     data: int
     planes: int
+    making: int = 0
 
     @property
     def total(self) -> int:
@@ -44,7 +52,8 @@ def region_bytes(layout: Layout, pixel: PixelBytes, cells: tuple[int, int], n_pr
     cs = layout.chunk_size
     height, width = min(cells[0] * cs, layout.height), min(cells[1] * cs, layout.width)
     factor = ASSEMBLED_FACTOR if assembled else READ_FACTOR
-    return int(n_present * (height * width * pixel.total * factor + CELLS_IN_HAND * cs**2 * pixel.data))
+    making = height * width * pixel.making
+    return int(n_present * (height * width * pixel.total * factor + CELLS_IN_HAND * cs**2 * pixel.data) + making)
 
 
 def human(n: float) -> str:

@@ -32,6 +32,8 @@ class Plan:
         Whether the source is written once into the journal, cut along the regions, and read from there.
     region_bytes, total_bytes : int
         Peak bytes of the largest region, and of the whole raster if it were one.
+    carries_gaps : bool
+        As of `Slabs`.
     """
 
     layout: Layout
@@ -41,6 +43,7 @@ class Plan:
     staged: bool
     region_bytes: int
     total_bytes: int
+    carries_gaps: bool = False
 
     @cached_property
     def _schedules(self) -> dict[int, tuple[int, ...]]:
@@ -53,7 +56,7 @@ class Plan:
     @cached_property
     def slabs(self) -> Slabs:
         """Slabs of pass 0."""
-        return Slabs(self.passes[0].time_cuts, tuple(self._schedules.values()))
+        return Slabs(self.passes[0].time_cuts, tuple(self._schedules.values()), self.carries_gaps)
 
     @property
     def n_regions(self) -> int:
@@ -110,6 +113,7 @@ class Plan:
             "staged": self.staged,
             "region_bytes": self.region_bytes,
             "total_bytes": self.total_bytes,
+            "carries_gaps": self.carries_gaps,
         }
 
     @classmethod
@@ -123,6 +127,7 @@ class Plan:
             doc["staged"],
             doc["region_bytes"],
             doc["total_bytes"],
+            doc["carries_gaps"],
         )
 
 
@@ -149,7 +154,8 @@ def make_plan(problem: Problem, planes: tuple[Plane, ...], intervals: tuple[int,
     passes = [Pass(0, 0, depth, shape.row_cuts, shape.col_cuts, shape.time_cuts)]
     while passes[-1].base + passes[-1].depth < most:
         passes.append(_next_pass(problem, passes[-1], shape))
-    return Plan(layout, planes, intervals, tuple(passes), shape.staged, problem.bytes_of(shape), problem.total_bytes)
+    sizes = problem.bytes_of(shape), problem.total_bytes
+    return Plan(layout, planes, intervals, tuple(passes), shape.staged, *sizes, problem.carries_gaps)
 
 
 def _next_pass(problem: Problem, before: Pass, shape: Shape) -> Pass:
@@ -160,7 +166,16 @@ def _next_pass(problem: Problem, before: Pass, shape: Shape) -> Pass:
     small = replace(layout, height=layout.level_size(base)[0], width=layout.level_size(base)[1], n_levels=2)
     edges = problem.wish.edges or shape.edges
     square = (_even(min(edges[0], max(rows, 2))), _even(min(edges[1], max(cols, 2))))
-    above = choose_shape(replace(problem, layout=small, blocks=Blocks(), wish=replace(problem.wish, edges=square)))
+    above = choose_shape(
+        replace(
+            problem,
+            layout=small,
+            pixel=replace(problem.pixel, making=0),
+            blocks=Blocks(),
+            wish=replace(problem.wish, edges=square),
+            carries_gaps=False,
+        )
+    )
     row_cuts = nearest_cuts(cell_positions(rows, 2), square[0])
     col_cuts = nearest_cuts(cell_positions(cols, 2), square[1])
     most = layout.n_levels - 1 - base

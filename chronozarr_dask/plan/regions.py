@@ -163,10 +163,14 @@ class Slabs:
     schedules : tuple of tuple of int
         For each timestep the anchor that it refers to (itself for an anchor): once, or by two schedules while `auto`
         has not decided between the store's own and the nominal one of volatility (5).
+    carries_gaps : bool
+        Whether gaps are filled from the timestep before. Then a slab holds the one before its own, and no gap up to
+        its last anchor, so that each timestep is filled once and handed on filled.
     """
 
     cuts: tuple[int, ...]
     schedules: tuple[tuple[int, ...], ...]
+    carries_gaps: bool = False
 
     @property
     def n(self) -> int:
@@ -179,10 +183,12 @@ class Slabs:
 
     @cached_property
     def _held(self) -> tuple[frozenset[int], ...]:
-        return tuple(
-            frozenset(self.own(s)) | {schedule[t] for schedule in self.schedules for t in self.own(s)}
-            for s in range(self.n)
-        )
+        return tuple(self._held_by(s) for s in range(self.n))
+
+    def _held_by(self, slab: int) -> frozenset[int]:
+        own = self.own(slab)
+        held = frozenset(own) | {schedule[t] for schedule in self.schedules for t in own}
+        return held | frozenset(range(max(own.start - 1, 0), max(held) + 1)) if self.carries_gaps else held
 
     @cached_property
     def _carried(self) -> tuple[tuple[int, ...], ...]:

@@ -21,7 +21,7 @@ from chronozarr_dask.plan.regions import Slabs
 WANTED_BYTES = 256 * MIB
 """Most bytes a region is given when nothing else bounds it: about 4 x 4 cells x 6 months of four uint16 bands."""
 LARGEST_UNSTAGED = 2 * WANTED_BYTES
-"""Most bytes of a region that an opaque source's blocks may force; beyond it staging takes less memory and less time."""
+"""Most bytes of a region that an opaque source's blocks may force; beyond it staging takes less memory and time."""
 REGIONS_PER_THREAD = 4
 EDGES = (16, 8, 4, 2)
 SLAB_EDGES = (4, 2)
@@ -121,6 +121,8 @@ class Problem:
     blocks : Blocks
     budget : Budget
     wish : Wish
+    carries_gaps : bool
+        As of `Slabs`.
     """
 
     layout: Layout
@@ -129,6 +131,11 @@ class Problem:
     blocks: Blocks
     budget: Budget
     wish: Wish = Wish()
+    carries_gaps: bool = False
+
+    def slabs(self, cuts: tuple[int, ...]) -> Slabs:
+        """Slabs of pass 0 for some time cuts."""
+        return Slabs(cuts, self.schedules, self.carries_gaps)
 
     @property
     def total_bytes(self) -> int:
@@ -137,7 +144,7 @@ class Problem:
 
     def bytes_of(self, shape: Shape) -> int:
         """Peak bytes of the largest region of a shape."""
-        slabs = Slabs(shape.time_cuts, self.schedules)
+        slabs = self.slabs(shape.time_cuts)
         present = max(len(slabs.present(s)) for s in range(slabs.n))
         assembled = shape.staged or self.blocks.opaque or any(slabs.handed(s) for s in range(slabs.n))
         return region_bytes(self.layout, self.pixel, shape.edges, present, assembled=assembled)
@@ -228,7 +235,7 @@ def _slabs(problem: Problem, space: tuple[tuple[int, ...], tuple[int, ...]], lim
     if target is None:
         area = math.prod(map(longest, space)) * problem.layout.chunk_size**2
         one = max(int(area * problem.pixel.total * 2.5), 1)
-        target = max(limit // one - 2, 1)
+        target = max((limit - area * problem.pixel.making) // one - 2, 1)
     return nearest_cuts(positions, target)
 
 
@@ -237,7 +244,7 @@ def _holds_whole_blocks(problem: Problem, shape: Shape) -> bool:
     boundaries = problem.blocks.time
     if boundaries is None or not problem.blocks.opaque:
         return True
-    slabs = Slabs(shape.time_cuts, problem.schedules)
+    slabs = problem.slabs(shape.time_cuts)
     reader = {t: s for s in range(slabs.n) for t in slabs.reads(s)}
     return all(len({reader[t] for t in range(start, stop)}) == 1 for start, stop in pairwise(boundaries))
 

@@ -17,14 +17,23 @@ import xarray as xr
 from chronozarr_dask._version import __version__
 from chronozarr_dask.errors import InputError, ResumeError, RunError, TargetError
 from chronozarr_dask.format.layout import ROOT_DOCUMENT
-from chronozarr_dask.graph.frames import CubeFrames
+from chronozarr_dask.graph.frames import CubeFrames, FrameSource
 from chronozarr_dask.graph.staging import staged_whole
 from chronozarr_dask.options import EncodeOptions, make_options
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.shape import Budget
+from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.job import Encode, NoProgress, Progress
-from chronozarr_dask.run.prepare import differences, encoding_choice, identity, make_spec, plan_encode, read_cube
+from chronozarr_dask.run.prepare import (
+    Input,
+    differences,
+    encoding_choice,
+    identity,
+    make_spec,
+    plan_encode,
+    read_cube,
+)
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import make_workers
@@ -82,7 +91,26 @@ def encode(
     chosen = make_options(**options)
     clock = Clock()
     with clock.stage("plan"):
-        run = _prepare(cube, os.fspath(target), chosen, dict(storage_options or {}), client, resume)
+        cube_ = read_cube(cube, chosen)
+        given = Input(cube_, CubeFrames(cube_))
+    place = os.fspath(target), dict(storage_options or {})
+    return run_input(given, *place, chosen, client=client, resume=resume, progress=progress, clock=clock)
+
+
+def run_input(
+    given: Input,
+    target: str,
+    storage_options: dict[str, Any],
+    options: EncodeOptions,
+    *,
+    client: Any,
+    resume: bool,
+    progress: Progress | None,
+    clock: Clock,
+) -> RunReport:
+    """Encode what is described, from the plan to the report; errors as of `encode`."""
+    with clock.stage("plan"):
+        run = _prepare(given, target, options, storage_options, client, resume)
     try:
         report = run.finish(clock, progress or NoProgress())
     except KeyboardInterrupt:
@@ -95,12 +123,12 @@ def encode(
         raise
     run.workers.close(cancel=False)
     for text in report.warnings[len(run.warnings) :]:
-        warnings.warn(text, ChronozarrWarning, stacklevel=2)
+        warnings.warn(text, ChronozarrWarning, stacklevel=3)
     return report
 
 
 def _prepare(
-    source: xr.DataArray | xr.Dataset,
+    given: Input,
     url: str,
     options: EncodeOptions,
     storage_options: dict[str, Any],
@@ -116,22 +144,23 @@ def _prepare(
     target = open_target(url, storage_options)
     journal = Journal(open_target(journal_url(target.url, options.journal), storage_options))
     check_apart(target, journal.objects)
-    cube = read_cube(source, options)
+    cube = given.described
     for text in cube.warnings:
-        warnings.warn(text, ChronozarrWarning, stacklevel=4)
+        warnings.warn(text, ChronozarrWarning, stacklevel=5)
     choice = encoding_choice(cube, options)
     spec = make_spec(cube, options)
     workers = make_workers(client, options.memory)
     budget = Budget(workers.memory, workers.process_threads, workers.threads)
-    same = identity(spec, options)
+    same = identity(given, spec, options)
     plan = _begun(target, journal, same) if resume else None
     if plan is None:
-        plan = plan_encode(cube, spec, options, choice, budget)
+        plan = plan_encode(given, spec, options, choice, budget)
         check_space(target, spec)
         if not resume:
             _claim(target, journal, Journal(open_target(claim_url(target.url, journal.url), storage_options)))
+        for name, document in given.documents.items():
+            journal.objects.put(name, document)
         journal.write(PLAN, {"version": __version__, "target": target.url, "identity": same, "plan": plan.to_json()})
-    frames = CubeFrames(cube)
     return Encode(
         target=target,
         journal=journal,
@@ -139,12 +168,22 @@ def _prepare(
         plan=plan,
         options=options,
         choice=choice,
-        source=staged_whole(frames, plan, journal.objects, spec) if plan.staged else frames,
+        source=_source(given, plan, journal, spec),
         workers=workers,
         warnings=cube.warnings,
         in_flight=budget.in_flight(plan.region_bytes, plan.total_bytes),
         resumed=resume,
+        gap_fill=given.gap_fill,
+        book=given.book,
     )
+
+
+def _source(given: Input, plan: Plan, journal: Journal, spec: StoreSpec) -> FrameSource:
+    """The input itself, or what is staged of it: only the blocks of a cube can make that the better plan."""
+    if not plan.staged:
+        return given.frames
+    assert isinstance(given.frames, CubeFrames)
+    return staged_whole(given.frames, plan, journal.objects, spec)
 
 
 def _claim(target: Objects, journal: Journal, beside: Journal) -> None:

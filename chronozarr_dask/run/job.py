@@ -5,11 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from chronozarr_dask.errors import RunError
+from chronozarr_dask.format.provenance import GapFill
 from chronozarr_dask.format.temporal import Encoding, Selection
-from chronozarr_dask.graph.frames import CubeFrames, FrameSource, StagedFrames
+from chronozarr_dask.graph.frames import FrameSource, StagedFrames
 from chronozarr_dask.graph.region import Job, region_receipt
 from chronozarr_dask.graph.staging import (
     SamplePart,
@@ -32,6 +33,7 @@ from chronozarr_dask.run.engine import Outcome, run_all, run_regions
 from chronozarr_dask.run.flags import flag_warnings
 from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.report import RunReport
+from chronozarr_dask.run.scenebook import SceneBook
 from chronozarr_dask.run.workers import Build, Workers
 from chronozarr_dask.store.commit import Tally, commit, tally
 from chronozarr_dask.store.journal import REPORT, SELECTION, TEMPORARY, Journal
@@ -68,6 +70,9 @@ class Encode:
         Regions in flight in one process.
     resumed : bool
         Whether an earlier run may have left receipts.
+    gap_fill : "none" or "carry-forward"
+    book : SceneBook or None
+        Tells of the scenes of composites.
     """
 
     target: Objects
@@ -81,6 +86,8 @@ class Encode:
     warnings: tuple[str, ...]
     in_flight: int
     resumed: bool
+    gap_fill: GapFill = "none"
+    book: SceneBook | None = None
     staged_bytes: int = 0
 
     def finish(self, clock: Clock, progress: Progress) -> RunReport:
@@ -130,9 +137,8 @@ class Encode:
         if self.choice != "auto":
             return self.choice, None  # type: ignore[return-value]
         with clock.stage("select"):
-            cube = self.source
-            if isinstance(cube, CubeFrames):
-                self.source = staged_sample(cube, self.plan, self.journal.objects, self.spec)
+            if not isinstance(self.source, StagedFrames):
+                self.source = staged_sample(self.source, self.plan, self.journal.objects, self.spec)
             doc = self.journal.read(SELECTION)
             if doc is not None:
                 selection = Selection(doc["sampled_cells"], doc["star_delta_bytes"], doc["plain_bytes"])
@@ -147,7 +153,7 @@ class Encode:
     def _stage_sample(self, staged: StagedFrames, progress: Progress) -> None:
         regions = sorted(self.plan.sampled_regions())
         left = [r for r in regions if staged.maps and self.journal.objects.size(_mark(r)) is None]
-        for region, nbytes in run_all(self.workers, left, lambda r: partial(stage_region, staged, r)):
+        for region, nbytes in run_all(self.workers, left, lambda r: partial(stage_region, staged, self.journal, r)):
             self.journal.objects.put(_mark(region), b"")
             self.staged_bytes += nbytes
 
@@ -156,9 +162,8 @@ class Encode:
         parts = sample_parts(self.plan, cells)
 
         def build(part: SamplePart) -> Build:
-            return lambda unit: measure_part(
-                staged, self.spec, self.plan, part, fill_masked=self.options.fill_masked, unit=unit
-            )
+            how: Any = {"fill_masked": self.options.fill_masked, "gap_fill": self.gap_fill}
+            return lambda unit: measure_part(staged, self.spec, self.plan, part, unit=unit, **how)
 
         delta, plain = 0, 0
         progress("select", 0, len(parts), 0)
@@ -177,6 +182,7 @@ class Encode:
             source=self.source,
             nan_to_mask=self.options.nan_to_mask,
             fill_masked=self.options.fill_masked,
+            gap_fill=self.gap_fill,
         )
         order = Order(self.plan, encoding, iter(done))
         total, nbytes = self.plan.n_regions, 0
@@ -208,6 +214,8 @@ class Encode:
         outcome: Outcome,
         n_resumed: int,
     ) -> RunReport:
+        scenes = None if self.book is None else self.book.read(self.journal, self.plan)
+        told = () if scenes is None else scenes.warnings
         return RunReport(
             target=self.target.url,
             journal=self.journal.url,
@@ -220,7 +228,8 @@ class Encode:
             regions=self.plan.n_regions,
             regions_resumed=n_resumed,
             staged_bytes=self.staged_bytes,
-            warnings=(*self.warnings, *self._flags(total)),
+            warnings=(*self.warnings, *self._flags(total), *told),
+            scenes=None if scenes is None else scenes.to_json(),
         )
 
     def _flags(self, total: Tally) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,17 +11,23 @@ import xarray as xr
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.dtypes import profile
-from chronozarr_dask.format.layout import COVERAGE, MASK, Layout
-from chronozarr_dask.format.planes import Plane
-from chronozarr_dask.format.provenance import Provenance
+from chronozarr_dask.format.layout import MASK, Layout
+from chronozarr_dask.format.planes import PLANES
+from chronozarr_dask.format.provenance import GapFill, Provenance
 from chronozarr_dask.format.pyramid import default_levels
 from chronozarr_dask.format.sharding import check_shard_time
+from chronozarr_dask.graph.frames import FrameSource
 from chronozarr_dask.options import EncodeOptions
 from chronozarr_dask.plan.memory import PixelBytes
 from chronozarr_dask.plan.plan import Plan, make_plan, schedule, schedule_intervals
 from chronozarr_dask.plan.shape import Budget, Problem, Wish, check_wish
 from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.run.composites import CompositeRaster
+from chronozarr_dask.run.scenebook import SceneBook
 from chronozarr_dask.source.cube import Cube, as_cube
+
+Described = Cube | CompositeRaster
+"""What a plan needs to know of an input: a cube, or composites that are not made yet."""
 
 
 def read_cube(source: xr.DataArray | xr.Dataset, options: EncodeOptions) -> Cube:
@@ -36,7 +44,35 @@ def read_cube(source: xr.DataArray | xr.Dataset, options: EncodeOptions) -> Cube
     )
 
 
-def encoding_choice(cube: Cube, options: EncodeOptions) -> str:
+@dataclass(frozen=True)
+class Input:
+    """What is encoded.
+
+    Attributes
+    ----------
+    described : Described
+    frames : FrameSource
+    gap_fill : "none" or "carry-forward"
+    making : int
+        Bytes of a pixel that one timestep takes while it is made (`PixelBytes`).
+    identity : mapping
+        What decides the pixels, beside what is described: a resume must agree with it.
+    documents : mapping of name to bytes
+        What the journal keeps from the beginning.
+    book : SceneBook or None
+        Tells of the scenes at the end.
+    """
+
+    described: Described
+    frames: FrameSource
+    gap_fill: GapFill = "none"
+    making: int = 0
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    documents: Mapping[str, bytes] = field(default_factory=dict)
+    book: SceneBook | None = None
+
+
+def encoding_choice(cube: Described, options: EncodeOptions) -> str:
     """`auto`, `none` or `star-delta`: `auto` is ``none`` where there is nothing to measure (4.3)."""
     p = profile(cube.dtype)
     if options.encoding == "star-delta" and not p.star_delta:
@@ -51,14 +87,10 @@ def encoding_choice(cube: Cube, options: EncodeOptions) -> str:
     return options.encoding
 
 
-def make_spec(cube: Cube, options: EncodeOptions) -> StoreSpec:
+def make_spec(cube: Described, options: EncodeOptions) -> StoreSpec:
     """What the store will be."""
     cs = options.chunk_size
-    planes: list[Plane] = []
-    if cube.mask is not None or options.nan_to_mask:
-        planes.append(MASK)  # type: ignore[arg-type]
-    if cube.coverage is not None:
-        planes.append(COVERAGE)  # type: ignore[arg-type]
+    planes = [p for p in PLANES if p in cube.planes or (p == MASK and options.nan_to_mask)]
     if options.fill_masked and MASK not in planes:
         raise InputError(
             "fill_masked stores the fill value where a mask is 0, and there is no mask: give one, or leave it out"
@@ -86,7 +118,7 @@ def make_spec(cube: Cube, options: EncodeOptions) -> StoreSpec:
     )
 
 
-def plan_encode(cube: Cube, spec: StoreSpec, options: EncodeOptions, choice: str, budget: Budget) -> Plan:
+def plan_encode(given: Input, spec: StoreSpec, options: EncodeOptions, choice: str, budget: Budget) -> Plan:
     """How the work is cut; PlanError when it does not fit."""
     wish = Wish(options.region_edges, options.time_slab)
     check_wish(wish, spec.layout)
@@ -94,15 +126,16 @@ def plan_encode(cube: Cube, spec: StoreSpec, options: EncodeOptions, choice: str
     problem = Problem(
         layout=spec.layout,
         schedules=tuple(schedule(spec.layout.n_time, i) for i in intervals),
-        pixel=PixelBytes(spec.layout.n_band * np.dtype(spec.dtype).itemsize, len(spec.planes)),
-        blocks=cube.source_chunks(),
+        pixel=PixelBytes(spec.layout.n_band * np.dtype(spec.dtype).itemsize, len(spec.planes), given.making),
+        blocks=given.described.source_chunks(),
         budget=budget,
         wish=wish,
+        carries_gaps=given.gap_fill == "carry-forward",
     )
     return make_plan(problem, spec.planes, intervals)
 
 
-def identity(spec: StoreSpec, options: EncodeOptions) -> dict[str, Any]:
+def identity(given: Input, spec: StoreSpec, options: EncodeOptions) -> dict[str, Any]:
     """All that decides the bytes of the store, as JSON: a resume must agree with it."""
     return {
         **spec.identity(),
@@ -110,6 +143,7 @@ def identity(spec: StoreSpec, options: EncodeOptions) -> dict[str, Any]:
         "nan_to_mask": options.nan_to_mask,
         "fill_masked": options.fill_masked,
         "shard_bytes_limit": options.shard_bytes_limit,
+        **given.identity,
     }
 
 

@@ -37,6 +37,9 @@ class RunReport:
     staged_bytes : int
         Bytes of the source that were kept in the journal meanwhile.
     warnings : tuple of str
+    scenes : mapping or None
+        Of composites: scenes that were used, dropped and lost, timesteps without an observation. See
+        `run.scenebook.Scenes`.
     """
 
     target: str
@@ -51,6 +54,7 @@ class RunReport:
     regions_resumed: int = 0
     staged_bytes: int = 0
     warnings: tuple[str, ...] = ()
+    scenes: Mapping[str, Any] | None = None
     version: str = field(default=__version__)
 
     def to_json(self) -> dict[str, Any]:

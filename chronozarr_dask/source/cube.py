@@ -21,6 +21,7 @@ from chronozarr_dask.format.bands import Band
 from chronozarr_dask.format.dtypes import Number, check_nodata, profile
 from chronozarr_dask.format.georef import Georeference
 from chronozarr_dask.format.layout import DATA_DIMS
+from chronozarr_dask.format.planes import PLANES, Plane
 from chronozarr_dask.plan.shape import Blocks
 from chronozarr_dask.source.axes import Axes, coordinate_along, find_axes, is_geographic, require_axes
 from chronozarr_dask.source.bands import BandLike, bands_of, resolve_bands
@@ -68,6 +69,11 @@ class Cube:
     dtype: str
     nodata: Number | None
     warnings: tuple[str, ...]
+
+    @property
+    def planes(self) -> tuple[Plane, ...]:
+        """The planes that there are."""
+        return tuple(p for p in PLANES if getattr(self, p) is not None)
 
     @property
     def n_time(self) -> int:

@@ -1,6 +1,7 @@
 """The journal: everything a run knows about itself, in a prefix beside the store, never inside it.
 
-claim.json  plan.json  selection.json  receipts/<pass>/<region>  handover/  staging/  failures.jsonl  report.json
+claim.json  recipe.yaml  items.json  plan.json  selection.json  receipts/<pass>/<region>  scenes/<pass>/<region>.json
+handover/  staging/  failures.jsonl  report.json
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from chronozarr_dask.store.target import Objects
 
 SUFFIX = ".run"
 CLAIM = "claim.json"
+RECIPE = "recipe.yaml"
+ITEMS = "items.json"
 PLAN = "plan.json"
 SELECTION = "selection.json"
 FAILURES = "failures.jsonl"
@@ -104,7 +107,7 @@ class Journal:
 
     def write(self, name: str, doc: Mapping[str, Any]) -> None:
         """Write a JSON document of the journal."""
-        self.objects.put(name, _dump({"journal_version": JOURNAL_VERSION, **doc}))
+        self.objects.put(name, dump(doc))
 
     def put_receipt(self, region: Region, receipt: Receipt) -> None:
         """Record a finished region, after its last object was acknowledged."""
@@ -114,6 +117,14 @@ class Journal:
         """The receipt of a region, None when it is not done."""
         blob = self.objects.get(receipt_key(region))
         return None if blob is None else Receipt.unpack(blob)
+
+    def put_notes(self, region: Region, notes: Mapping[str, Any]) -> None:
+        """Keep what the composites of a region tell of their scenes."""
+        self.write(notes_key(region), notes)
+
+    def notes(self, region: Region) -> dict[str, Any] | None:
+        """What `put_notes` kept; None where there is nothing."""
+        return self.read(notes_key(region))
 
     def write_failures(self, failures: Sequence[Mapping[str, Any]]) -> None:
         """Record the regions that failed, one JSON object a line."""
@@ -126,6 +137,11 @@ def receipt_key(region: Region) -> str:
     return f"receipts/{region.name}"
 
 
+def notes_key(region: Region) -> str:
+    """Key of what the composites of a region tell of their scenes."""
+    return f"scenes/{region.name}.json"
+
+
 def handover_key(region: Region, name: str) -> str:
     """Key of what a region hands to the next slab of its place, for data or a plane."""
     return f"handover/{region.name}/{name}"
@@ -134,6 +150,11 @@ def handover_key(region: Region, name: str) -> str:
 def staging_key(region: Region, name: str, part: str) -> str:
     """Key of a staged part of the source, for the region that will store it."""
     return f"staging/{region.name}/{name}/{part}"
+
+
+def dump(doc: Mapping[str, Any]) -> bytes:
+    """A document of the journal as its bytes."""
+    return _dump({"journal_version": JOURNAL_VERSION, **doc})
 
 
 def _dump(doc: Mapping[str, Any]) -> bytes:

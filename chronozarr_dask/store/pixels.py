@@ -5,6 +5,7 @@ What only pixels can show is found here and stops the run: NaN, infinities, mask
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,8 @@ from chronozarr_dask.store.frames import pack, unpack
 from chronozarr_dask.store.journal import Journal, handover_key
 
 Array = npt.NDArray[Any]
+FillGaps = Callable[[Array, Array, Array | None], object]
+"""Fills gaps of (time, band, y, x) in place, given (time, y, x) counts and the frame before, or None at the start."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Level0:
     band_names : tuple of str
     fill : number
     nan_to_mask, fill_masked : bool
+    fill_gaps : callable or None
+        How pixels without an observation are filled from the timestep before; None: they are not.
     """
 
     journal: Journal
@@ -84,6 +89,7 @@ class Level0:
     fill: Number
     nan_to_mask: bool = False
     fill_masked: bool = False
+    fill_gaps: FillGaps | None = None
 
     @property
     def present(self) -> tuple[int, ...]:
@@ -106,7 +112,24 @@ class Level0:
             frames = self._finite(frames)
         if mask is not None and self.fill_masked:
             frames = checks.fill_where(frames, mask[:, 0], self.fill)
-        return self._joined("data", frames)
+        return self._joined("data", frames, self._handed("data"))
+
+    def without_gaps(self, frames: Array, coverage: Array) -> Array:
+        """Level 0 of composites, their gaps filled: what is handed on is filled already.
+
+        Parameters
+        ----------
+        frames : ndarray (reads, band, y, x)
+            Timesteps without a gap between them, so that each is filled from the one before.
+        coverage : ndarray (reads, 1, y, x), uint8
+        """
+        assert self.fill_gaps is not None
+        frames = np.array(frames, frames.dtype.newbyteorder("<"), order="C", copy=not frames.flags.writeable or None)
+        frames = self._finite(frames) if frames.dtype.kind == "f" else frames
+        handed = self._handed("data")
+        last = None if handed is None or not self.reads else handed[self.handed.index(self.reads[0] - 1)]
+        self.fill_gaps(frames, self._plane(coverage)[:, 0], last)
+        return self._joined("data", frames, handed)
 
     def mask(self, frames: Array) -> Array:
         """Level 0 of the mask, (present, 1, y, x), out of mask frames; or out of data frames under `nan_to_mask`."""
@@ -121,11 +144,11 @@ class Level0:
                     f"that are neither 0 nor 1; 1 is valid, 0 is not: convert it first, for example "
                     f"(mask == good).astype('uint8')"
                 )
-        return self._joined(MASK, frames)
+        return self._joined(MASK, frames, self._handed(MASK))
 
     def coverage(self, frames: Array) -> Array:
         """Level 0 of the coverage, (present, 1, y, x)."""
-        return self._joined(COVERAGE, self._plane(frames))
+        return self._joined(COVERAGE, self._plane(frames), self._handed(COVERAGE))
 
     def _finite(self, frames: Array) -> Array:
         if self.nan_to_mask:
@@ -161,17 +184,23 @@ class Level0:
             raise InputError(f"a plane has {frames[at]} at {self._place(at, has_band=False)}: uint8 holds 0 to 255")
         return as_bytes
 
-    def _joined(self, name: str, frames: Array) -> Array:
+    def _handed(self, name: str) -> Array | None:
+        """Frames of `handed`; None where there are none."""
+        if not self.handed:
+            return None
+        key = handover_key(self.region, name)
+        blob = self.journal.objects.get(key)
+        where = f"{self.journal.url}/{key}"
+        if blob is None:
+            raise StoreError(f"{where}: the slab before has not handed over timesteps {list(self.handed)}")
+        return unpack(blob, where)
+
+    def _joined(self, name: str, frames: Array, handed: Array | None) -> Array:
         """Frames of `present`; hands on what the next slab needs."""
-        if self.handed:
-            key = handover_key(self.region, name)
-            blob = self.journal.objects.get(key)
-            where = f"{self.journal.url}/{key}"
-            if blob is None:
-                raise StoreError(f"{where}: the slab before has not handed over timesteps {list(self.handed)}")
+        if handed is not None:
             joined = np.empty((len(self.present), *frames.shape[1:]), frames.dtype)
             joined[self._rows(self.reads)] = frames
-            joined[self._rows(self.handed)] = unpack(blob, where)
+            joined[self._rows(self.handed)] = handed
             frames = joined
         if self.next_region is not None and self.carry:
             self.journal.objects.put(handover_key(self.next_region, name), pack(frames[self._rows(self.carry)]))

@@ -19,8 +19,8 @@ def test_case_12_a_month_of_clouds() -> None:
 
     coverage = np.array([2, 0, 1], np.uint8).reshape(3, 1, 1)
     without, carried = months(), months()
-    assert fill_gaps(without, coverage, "none") is None
-    last = fill_gaps(carried, coverage, "carry-forward")
+    assert fill_gaps(without, coverage, how="none") is None
+    last = fill_gaps(carried, coverage, how="carry-forward")
     assert without.reshape(-1).tolist() == [1500, 0, 1700]
     assert carried.reshape(-1).tolist() == [1500, 1500, 1700]
     assert coverage.reshape(-1).tolist() == [2, 0, 1]
@@ -30,13 +30,13 @@ def test_case_12_a_month_of_clouds() -> None:
 
 def test_before_the_first_observation_nothing_is_carried() -> None:
     values = np.array([-9999, -9999, 4, -9999, -9999], np.int16).reshape(5, 1, 1, 1)
-    fill_gaps(values, (values[:, 0] != -9999).astype(np.uint8), "carry-forward")
+    fill_gaps(values, (values[:, 0] != -9999).astype(np.uint8), how="carry-forward")
     assert values.reshape(-1).tolist() == [-9999, -9999, 4, 4, 4]
 
 
 def test_what_is_handed_on_does_not_change_with_the_slab() -> None:
     values, coverage = np.ones((1, 1, 2, 2), np.uint8), np.ones((1, 2, 2), np.uint8)
-    last = fill_gaps(values, coverage, "carry-forward")
+    last = fill_gaps(values, coverage, how="carry-forward")
     values[:] = 7
     assert last is not None
     assert (last == 1).all()
@@ -44,9 +44,9 @@ def test_what_is_handed_on_does_not_change_with_the_slab() -> None:
 
 def test_an_empty_slab_hands_on_what_it_was_given() -> None:
     frame = np.full((1, 2, 2), 5, np.uint8)
-    last = fill_gaps(np.zeros((0, 1, 2, 2), np.uint8), np.zeros((0, 2, 2), np.uint8), "carry-forward", frame)
+    last = fill_gaps(np.zeros((0, 1, 2, 2), np.uint8), np.zeros((0, 2, 2), np.uint8), frame, how="carry-forward")
     assert np.array_equal(last, frame)
-    assert fill_gaps(np.zeros((0, 1, 2, 2), np.uint8), np.zeros((0, 2, 2), np.uint8), "carry-forward") is None
+    assert fill_gaps(np.zeros((0, 1, 2, 2), np.uint8), np.zeros((0, 2, 2), np.uint8), how="carry-forward") is None
 
 
 @given(st.data(), dtypes)
@@ -54,10 +54,10 @@ def test_slabs_equal_the_whole_and_plain_python(draw: st.DataObject, dtype: str)
     values, coverage = draw.draw(observed.observations(dtype, least=1))
     values = np.where(coverage[:, None] != 0, values, np.array(3, dtype))
     whole, slabs = values.copy(), values.copy()
-    last = fill_gaps(whole, coverage, "carry-forward")
+    last = fill_gaps(whole, coverage, how="carry-forward")
     handed, cuts = None, sorted(draw.draw(st.sets(st.integers(1, len(values)))) | {0, len(values)})
     for begin, end in itertools.pairwise(cuts):
-        handed = fill_gaps(slabs[begin:end], coverage[begin:end], "carry-forward", handed)
+        handed = fill_gaps(slabs[begin:end], coverage[begin:end], handed, how="carry-forward")
     assert observed.same_bits(slabs, whole)
     assert last is not None
     assert handed is not None

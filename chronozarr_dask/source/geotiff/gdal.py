@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.source.stac.hrefs import redacted
 
 T = TypeVar("T")
 
@@ -56,7 +57,14 @@ def is_remote(uri: str) -> bool:
     return ("://" in uri and not uri.startswith("file://")) or uri.startswith("/vsi")
 
 
-def with_file(uri: str, use: Callable[[Any], T], doing: Callable[[], str]) -> T:
+def with_file(
+    uri: str,
+    use: Callable[[Any], T],
+    doing: Callable[[], str],
+    *,
+    shown: str | None = None,
+    driver: str = "GTiff",
+) -> T:
     """What `use` makes of an open file; each call opens and closes it, so threads share nothing.
 
     A failure of a remote file is tried again after a growing, jittered delay. GDAL remembers that an open failed, and
@@ -69,6 +77,10 @@ def with_file(uri: str, use: Callable[[Any], T], doing: Callable[[], str]) -> T:
         Takes the rasterio dataset.
     doing : callable
         What was tried, for the message, as in "cannot be opened as a GeoTIFF".
+    shown : str, optional
+        What stands for `uri` in messages, where that has a signature: no message and no cause has the signature then.
+    driver : str
+        GDAL's name of the format.
 
     Raises
     ------
@@ -80,13 +92,16 @@ def with_file(uri: str, use: Callable[[Any], T], doing: Callable[[], str]) -> T:
     for attempt in range(tries):
         config = {**CONFIG, "CPL_VSIL_CURL_NON_CACHED": _vsi(uri)} if attempt else CONFIG
         try:
-            with rasterio.Env(**config), rasterio.open(uri, driver="GTiff", sharing=False) as file:
+            with rasterio.Env(**config), rasterio.open(uri, driver=driver, sharing=False) as file:
                 return use(file)
         except rasterio.errors.RasterioError as error:
             why = _why(error)
-            if attempt + 1 == tries or any(sign in why for sign in _FINAL):
-                tried = f" (tried {attempt + 1} times)" if attempt else ""
-                raise InputError(f"{uri} {doing()}{tried}: {why}{_remedy(why)}") from error
+            cause = error if shown is None else None
+        if shown is not None:
+            why = redacted(why.replace(uri, shown))
+        if attempt + 1 == tries or any(sign in why for sign in _FINAL):
+            tried = f" (tried {attempt + 1} times)" if attempt else ""
+            raise InputError(f"{shown or uri} {doing()}{tried}: {why}{_remedy(why)}") from cause
         time.sleep(FIRST_DELAY * 2**attempt * random.uniform(0.5, 1.5))
     raise AssertionError("the last try returns or raises")
 

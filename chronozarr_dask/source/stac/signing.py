@@ -94,7 +94,7 @@ class Signer:
         signed, token = self._signed(href)
         try:
             return read(signed)
-        except OSError as error:
+        except (OSError, InputError) as error:
             first = OSError(redacted(str(error)))
         if not is_forbidden(first):
             raise first
@@ -102,7 +102,7 @@ class Signer:
         signed, _ = self._signed(href)
         try:
             return read(signed)
-        except OSError as error:
+        except (OSError, InputError) as error:
             second = OSError(redacted(str(error)))
         raise second
 

@@ -1,0 +1,134 @@
+"""One product from its recipe: search, composite, encode. A resume takes the scenes from the journal, and no search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chronozarr_dask.errors import InputError
+from chronozarr_dask.format.times import render_time
+from chronozarr_dask.options import EncodeOptions, make_options
+from chronozarr_dask.options.recipe import ENCODE_FIELDS, PRODUCT, Recipe
+from chronozarr_dask.run.clock import Clock
+from chronozarr_dask.run.composites import Composites, make_composites, make_provenance
+from chronozarr_dask.run.encode import run_input
+from chronozarr_dask.run.found import Found, find
+from chronozarr_dask.run.job import Progress
+from chronozarr_dask.run.prepare import Input
+from chronozarr_dask.run.recipes import Document, flat
+from chronozarr_dask.run.report import RunReport
+from chronozarr_dask.run.scenebook import SceneBook, UsedScene
+from chronozarr_dask.source.stac.hrefs import unsigned
+from chronozarr_dask.store.journal import ITEMS, RECIPE, Journal, dump, journal_url
+from chronozarr_dask.store.target import open_target, secret_options
+
+NOT_PRODUCT = frozenset({"source.page_size", "source.sign"})
+"""Fields of the product's parts that change no pixel."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A recipe with its scenes, ready to be planned or run."""
+
+    recipe: Recipe
+    found: Found
+    composites: Composites
+    options: EncodeOptions
+
+    @classmethod
+    def of(cls, recipe: Recipe, found: Found) -> Product:
+        """All decisions that need no pixel."""
+        fields = {name: getattr(recipe.encode, name) for name in ENCODE_FIELDS}
+        options = make_options(
+            **fields, journal=recipe.target.journal, provenance=make_provenance(recipe, found.scenes)
+        )
+        return cls(recipe, found, make_composites(recipe, found), options)
+
+    def input(self, document: Document) -> Input:
+        """The input of the encode."""
+        return Input(
+            described=self.composites.raster,
+            frames=self.composites.frames,
+            gap_fill=self.recipe.composite.gap_fill,
+            making=self.composites.making,
+            identity={**product_identity(self.recipe), "scenes": self.found.digest},
+            documents={RECIPE: document.written.encode(), ITEMS: dump(self.found.to_json())},
+            book=self.book(),
+        )
+
+    def book(self) -> SceneBook:
+        """What is known of the scenes before the run."""
+        steps = self.composites.frames.timesteps
+        at = {
+            use.scene.id: text
+            for text, s in zip(self.composites.labels, steps, strict=True)
+            for o in s.observations
+            for use in o
+        }
+        used = tuple(
+            UsedScene(scene.id, render_time(scene.datetime), at[scene.id], decision.offset, decision.rule)
+            for scene, decision in zip(self.found.scenes, self.found.decisions, strict=True)
+        )
+        return SceneBook(used, self.found.dropped, self.composites.labels)
+
+
+def run_recipe(
+    document: Document, recipe: Recipe, *, resume: bool = False, client: Any = None, progress: Progress | None = None
+) -> RunReport:
+    """Make the product of a recipe.
+
+    Parameters
+    ----------
+    document : Document
+        The recipe as it was written; the journal keeps it.
+    recipe : Recipe
+    resume : bool
+        Go on with an interrupted run of the same recipe.
+    client : distributed.Client, optional
+        Cluster to run on; threads of this process when left out.
+    progress : callable, optional
+        Called as progress(stage, done, total, nbytes).
+
+    Raises
+    ------
+    As of `encode`; InputError also for what is wrong with the recipe or its items.
+    """
+    check_no_secrets(recipe)
+    clock = Clock()
+    with clock.stage("search"):
+        found = (_frozen(recipe) if resume else None) or find(recipe)
+    with clock.stage("plan"):
+        product = Product.of(recipe, found)
+        given = product.input(document)
+    target = recipe.target
+    how: Any = {"client": client, "resume": resume, "progress": progress, "clock": clock}
+    return run_input(given, target.url, dict(target.storage_options), product.options, **how)
+
+
+def product_identity(recipe: Recipe) -> dict[str, Any]:
+    """The fields that decide what the pixels are, by their dotted path."""
+    fields = flat(recipe.model_dump(mode="json", include=set(PRODUCT)))
+    return {k: v for k, v in fields.items() if k not in NOT_PRODUCT}
+
+
+def check_no_secrets(recipe: Recipe) -> None:
+    """Raise InputError where a recipe holds a secret: the journal keeps the recipe."""
+    for name, options in (("source", recipe.source.storage_options), ("target", recipe.target.storage_options)):
+        if secrets := secret_options(options):
+            raise InputError(
+                f"{name}.storage_options has {', '.join(secrets)}: secrets do not go into a recipe, which the journal "
+                f"keeps; let all processes find credentials by themselves (environment, profile or role)"
+            )
+    for name in ("api", "items", "files"):
+        url = getattr(recipe.source, name)
+        if url is not None and unsigned(url) != url:
+            raise InputError(f"source.{name} holds a signature or a key, and the journal keeps the recipe: take it out")
+
+
+def _frozen(recipe: Recipe) -> Found | None:
+    """The scenes of the run that is resumed; None when it ended before they were frozen."""
+    target = open_target(recipe.target.url, dict(recipe.target.storage_options))
+    place = journal_url(target.url, recipe.target.journal)
+    doc: Mapping[str, Any] | None = Journal(open_target(place, dict(recipe.target.storage_options))).read(ITEMS)
+    return None if doc is None else Found.from_json(doc)
