@@ -12,6 +12,7 @@ from chronozarr_dask._version import __version__
 from chronozarr_dask.cli.encode import encode_command
 from chronozarr_dask.cli.info import info_command
 from chronozarr_dask.cli.read import read_command
+from chronozarr_dask.cli.run import run_command
 from chronozarr_dask.cli.validate import validate_command
 
 PROGRAM = "chronozarr-dask"
@@ -35,6 +36,7 @@ def _flowing(command: Callable[..., None]) -> str:
 SECTIONS = "Numbers in parentheses are sections of the chronozarr specification."
 
 for _name, _command in (
+    ("run", run_command),
     ("encode", encode_command),
     ("validate", validate_command),
     ("info", info_command),
@@ -55,7 +57,7 @@ def _program(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Encode raster time series to chronozarr v0.2 stores, check them, show what they hold, read them.
+    """Make chronozarr v0.2 stores of raster time series, check them, show what they hold, read them.
 
     Exit codes: 0 done, 1 a problem, 2 bad usage.
     """

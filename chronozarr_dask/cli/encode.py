@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chronozarr_dask.cli.interrupt import command_line, interrupts, own_arguments
+from chronozarr_dask.cli.goingon import interruptible
 from chronozarr_dask.cli.output import (
     JsonOption,
     StorageOption,
     errors_told,
     print_json,
-    print_line,
     read_storage_options,
     screen,
     warnings_told,
@@ -106,7 +104,7 @@ def encode_command(
         errors_told(),
         Bars(quiet=quiet) as bars,
         warnings_told(bars.console),
-        _interruptible(bars, places, options["journal"]),
+        interruptible(bars, places.target, places.target_options, options["journal"]),
     ):
         report = _encode(places, options, bars, scheduler, resume=resume)
     if as_json:
@@ -140,31 +138,3 @@ def _encode(
     with connected(scheduler) as client:
         how: Any = {"storage_options": places.target_options, "client": client, "resume": resume, "progress": bars}
         return encode(cube, places.target, **how, **options)
-
-
-@contextmanager
-def _interruptible(bars: Bars, places: Places, journal: str | None) -> Iterator[None]:
-    """Tell, after Ctrl-C or SIGTERM, how to go on, and end with exit code 1."""
-    with interrupts(bars.stopping) as signals:
-        try:
-            yield
-        except (KeyboardInterrupt, ChronozarrError):
-            if not signals.count:
-                raise
-            signals.tell()
-            bars.stop()
-            begun = _journal_of_plan(places, journal)
-            where = "nothing was stored yet" if begun is None else f"what is finished is kept in {begun}"
-            print_line("interrupted", "yellow", f"{where}. {'Begin again' if begun is None else 'Go on'} with:")
-            typer.echo(command_line(own_arguments(), resume=begun is not None), err=True)  # to copy: never wrapped
-            signals.end()
-
-
-def _journal_of_plan(places: Places, journal_option: str | None) -> str | None:
-    """Where the journal is; None when the run was not planned yet, so that there is nothing to go on with."""
-    from chronozarr_dask.store.journal import PLAN, Journal, journal_url
-    from chronozarr_dask.store.target import open_target
-
-    place = journal_url(open_target(places.target, places.target_options).url, journal_option)
-    journal = Journal(open_target(place, places.target_options))
-    return None if journal.read(PLAN) is None else journal.url

@@ -1,4 +1,4 @@
-"""A client of a cluster that runs already, by its scheduler's address."""
+"""A client of a cluster: one that runs already, by its scheduler's address, or processes of this machine."""
 
 from __future__ import annotations
 
@@ -6,9 +6,52 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import dask
+
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.run.machine import memory_limit, n_cores
 
 CONNECT_SECONDS = 10
+THREADS, LOCAL = "threads", "local"
+"""Kinds of workers that are no address."""
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "BLOSC_NTHREADS",
+     "GDAL_NUM_THREADS"), "1",
+)  # fmt: skip
+"""Environment of a worker: its threads are Dask's, and no library adds its own."""
+
+
+@contextmanager
+def cluster_client(
+    kind: str, *, workers: int | None = None, threads: int | None = None, memory: int | None = None
+) -> Iterator[Any]:
+    """A client by the kind of a recipe's cluster: None for `threads`, a LocalCluster of its own for `local`.
+
+    Parameters
+    ----------
+    kind : "threads", "local" or the address of a scheduler
+    workers, threads, memory : int, optional
+        Of a local cluster: processes, threads of each, bytes of each; from the machine when left out.
+    """
+    if kind != LOCAL:
+        with connected(None if kind == THREADS else kind) as client:
+            yield client
+        return
+    from distributed import Client, LocalCluster
+
+    n = workers or max(1, n_cores() // (threads or 1))
+    with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": ONE_THREAD}),
+        LocalCluster(
+            n_workers=n,
+            threads_per_worker=threads or max(1, n_cores() // n),
+            memory_limit=memory or memory_limit() // n,
+            dashboard_address=":0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 @contextmanager

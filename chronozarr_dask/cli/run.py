@@ -1,0 +1,95 @@
+"""``run``: a recipe in, a store out; ``--dry-run`` says what it would do."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from chronozarr_dask.cli.goingon import interruptible
+from chronozarr_dask.cli.output import JsonOption, errors_told, print_json, screen, warnings_told
+from chronozarr_dask.cli.progress import Bars
+
+if TYPE_CHECKING:
+    from chronozarr_dask.options.recipe import Recipe
+    from chronozarr_dask.run.recipes import Document
+
+
+def run_command(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="YAML file of one product; see pipelines/.")],
+    *,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=VALUE", help="In place of the recipe's, as in period.end=2024-06. Repeat it."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Search, plan and print what would be done; read no pixel, write nothing.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run of the same recipe.")] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Leave out scenes that cannot be read, and tell of them.")
+    ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="threads, local, or a scheduler's address, in place of cluster.kind."),
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress and no summary; warnings and errors only.")
+    ] = False,
+) -> None:
+    """Make a product from its recipe: a search for scenes, composites of them, a store.
+
+    An interrupted run keeps what is finished in a journal beside the store; the same command with --resume goes on with
+    the scenes that were found then.
+    """
+    settings = [*(setting or ()), *(["run.keep_going=true"] if keep_going else [])]
+    settings += [f"cluster.kind={cluster}"] if cluster else []
+    with errors_told(), Bars(quiet=quiet or dry_run, first="search") as bars, warnings_told(bars.console):
+        from chronozarr_dask.run.recipes import read_recipe
+
+        document, made = read_recipe(recipe, settings)
+        if dry_run:
+            _print_forecast(document, made, as_json=as_json)
+            return
+        target = made.target
+        with interruptible(bars, target.url, target.storage_options, target.journal):
+            report = _run(document, made, bars, resume=resume)
+    if as_json:
+        print_json(report.to_json())
+    elif not quiet:
+        from chronozarr_dask.cli.summary import print_summary
+
+        print_summary(screen(), report, target.url, remote=bool(target.storage_options))
+
+
+def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> Any:
+    from chronozarr_dask.run.clients import cluster_client
+    from chronozarr_dask.run.encode import ChronozarrWarning
+    from chronozarr_dask.run.produce import run_recipe
+
+    warnings.simplefilter("always", ChronozarrWarning)
+    c = recipe.cluster
+    with cluster_client(c.kind, workers=c.workers, threads=c.threads, memory=c.memory) as client:
+        return run_recipe(document, recipe, resume=resume, client=client, progress=bars)
+
+
+def _print_forecast(document: Document, recipe: Recipe, *, as_json: bool) -> None:
+    from chronozarr_dask.cli.forecast import print_forecast
+    from chronozarr_dask.run.clients import cluster_client
+    from chronozarr_dask.run.forecast import forecast
+    from chronozarr_dask.run.workers import make_workers
+
+    c = recipe.cluster
+    encode: Any = recipe.encode
+    with cluster_client(c.kind, workers=c.workers, threads=c.threads, memory=c.memory) as client:
+        found = forecast(document, recipe, make_workers(client, encode.memory))
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_forecast(screen(), found)
+    if found.refused:
+        raise typer.Exit(1)
