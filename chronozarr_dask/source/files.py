@@ -244,7 +244,9 @@ def _open_grib(where: str, file: Any) -> xr.Dataset:
         raise InputError(f"{where} is a GRIB file on another machine, which cfgrib cannot read: download it first")
     if find_spec("cfgrib") is None:
         # The wheel of eccodes 2.50 has a PROJ of its own, which breaks pyproj's if loaded first; that of 2.40 has none.
-        raise InputError(f"{where} is a GRIB file, for which no reader is installed: pip install cfgrib 'eccodes<2.41'")
+        raise InputError(
+            f"{where} is a GRIB file, for which no reader is installed: pip install 'chronozarr-dask[grib]'"
+        )
     # No index file is left beside the input.
     return _opened(where, file, engine="cfgrib", backend_kwargs={"indexpath": ""})
 
