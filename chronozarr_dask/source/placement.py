@@ -83,8 +83,9 @@ class Warped:
         """Half the height and width of a pixel in the middle of the grid, in pixels of the raster."""
         y, x = self.grid.height / 2, self.grid.width / 2
         rows, cols = self._positions(np.array([y, y + 1]), np.array([x, x + 1]))
-        height = math.hypot(rows[1, 0] - rows[0, 0], rows[0, 1] - rows[0, 0])
-        width = math.hypot(cols[1, 0] - cols[0, 0], cols[0, 1] - cols[0, 0])
+        (r, r_right), (r_below, _) = rows.tolist()
+        (c, c_right), (c_below, _) = cols.tolist()
+        height, width = math.hypot(r_below - r, r_right - r), math.hypot(c_right - c, c_below - c)
         if not math.isfinite(height + width):
             raise InputError(
                 f"the middle of the grid in {self.grid.crs} cannot be shown in {self.raster.crs}, the CRS of a source: "
@@ -104,7 +105,8 @@ def in_pixels_of(raster: Raster | Grid, rows: Any, cols: Any, other: Raster | Gr
     if b == 0 and d == 0:
         return y / e, x / a
     det = a * e - b * d
-    return (a * y - d * x) / det, (e * x - b * y) / det
+    with np.errstate(invalid="ignore"):  # a difference of infinities is NaN: no place either
+        return (a * y - d * x) / det, (e * x - b * y) / det
 
 
 def place(raster: Raster, grid: Grid) -> Nested | Warped:
