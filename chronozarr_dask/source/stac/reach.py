@@ -28,9 +28,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def reach_of(scene: Scene, bands: Sequence[str], grid: Grid) -> Window | None:
-    """Pixels of the grid beyond which a scene has none; None where its item does not tell.
+    """Pixels of the grid beyond which a scene has none; None where its item does not tell, or the grid cannot show it.
 
-    The window may lie beyond the grid, or be empty where the scene cannot be shown in the grid's CRS.
+    The window may lie beyond the grid.
     """
     asset = min((scene.asset(band) for band in bands), key=lambda a: a.pixel_size)
     if asset.crs is not None and asset.transform is not None and asset.shape is not None:
@@ -45,7 +45,7 @@ def reach_of(scene: Scene, bands: Sequence[str], grid: Grid) -> Window | None:
 def _of_raster(raster: Raster, grid: Grid) -> Window | None:
     share = np.linspace(0, 1, EDGE_POINTS)
     zero, one = np.zeros(EDGE_POINTS), np.ones(EDGE_POINTS)
-    y, x = np.concatenate([zero, share, one, share]), np.concatenate([share, zero, share, one])
+    y, x = np.stack([zero, share, one, share]), np.stack([share, zero, share, one])
     return _around(*in_pixels_of(grid, y * raster.height, x * raster.width, raster))
 
 
@@ -64,9 +64,15 @@ def _of_bbox(bbox: tuple[float, float, float, float], grid: Grid) -> Window | No
 
 
 def _around(rows: Floats, cols: Floats) -> Window | None:
+    """Window around points, which follow each other along the last axis."""
     if not (np.isfinite(rows).all() and np.isfinite(cols).all()):
         return None
-    return Window(
-        math.floor(rows.min()) - MARGIN, math.ceil(rows.max()) + MARGIN,
-        math.floor(cols.min()) - MARGIN, math.ceil(cols.max()) + MARGIN,
-    )  # fmt: skip
+    (y0, y1), (x0, x1) = _span(rows), _span(cols)
+    return Window(y0, y1, x0, x1)
+
+
+def _span(along: Floats) -> tuple[int, int]:
+    """First and last pixel of edges, given by points: between two of them a curve leaves the line by its bend / 8."""
+    bend = np.abs(np.diff(along, 2, axis=-1)).max(initial=0.0)
+    margin = MARGIN + math.ceil(bend / 4)  # the bend itself varies from point to point
+    return math.floor(along.min()) - margin, math.ceil(along.max()) + margin
