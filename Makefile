@@ -17,7 +17,7 @@ LOCK_ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env test lint format bench fuzz py312 py313 lock dist clean
+.PHONY: help env test lint format bench fuzz py312 py313 lock schema dist clean
 
 help:  ## print these lines
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-13s %s\n' "$$name" "$$text"; done
@@ -63,6 +63,11 @@ py313: env  ## run the format, store and encode tests on Python 3.13, where it i
 
 lock: env  ## resolve pyproject.toml anew and write requirements/ (LOCK_ARGS=--upgrade)
 	./scripts/lock.sh $(PY) $(LOCK_ARGS)
+
+schema: env  ## write pipelines/recipe.schema.json, the JSON Schema of recipes
+	mkdir -p build
+	$(PY) -m chronozarr_dask.options.schema > build/recipe.schema.json
+	mv build/recipe.schema.json pipelines/recipe.schema.json
 
 dist: env  ## build wheel and sdist, and install both with all extras in an empty environment
 	./scripts/check_dist.sh "$(PYTHON)" $(PY)

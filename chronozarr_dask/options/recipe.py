@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, StrictInt, create_model, model_validator
 
 from chronozarr_dask.options import EncodeOptions
 
-OffsetPolicy = Literal["auto", "none"] | int
+OffsetPolicy = Literal["auto", "none"] | StrictInt
 Number = int | float
 
 ENCODE_FIELDS = (
@@ -47,6 +47,14 @@ def _as_band(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
+def _as_text(value: Any) -> Any:
+    """A year is a number in YAML."""
+    return str(value) if type(value) is int else value
+
+
+Moment = Annotated[str | None, BeforeValidator(_as_text, json_schema_input_type=str | int | None)]
+
+
 class Classes(Part):
     """Pixels count by the number of their class, as in Sentinel-2's SCL."""
 
@@ -78,9 +86,11 @@ class Source(Part):
     )
     filter: dict[str, Any] | str | None = Field(None, description="CQL2 as JSON or text, for an API alone.")
     ids: tuple[str, ...] = Field((), description="Ids of the items to take.")
-    bands: tuple[Annotated[SourceBand, BeforeValidator(_as_band)], ...] = Field(
-        min_length=1,
-        description="Bands of the store in order: names, or objects with name, asset, scale, offset, units.",
+    bands: tuple[Annotated[SourceBand, BeforeValidator(_as_band, json_schema_input_type=str | SourceBand)], ...] = (
+        Field(
+            min_length=1,
+            description="Bands of the store in order: names, or objects with name, asset, scale, offset, units.",
+        )
     )
     classes: Classes | None = Field(None, description="Which classes of pixels count; all when left out.")
     bits: Bits | None = Field(None, description="Which bits of pixels must not be set, in place of classes.")
@@ -94,7 +104,7 @@ class Source(Part):
         "auto", description="How hrefs are signed when they are read; auto knows Planetary Computer by its API."
     )
     page_size: int = Field(100, ge=1, le=10_000, description="Items a page of the search.")
-    storage_options: dict[str, Any] = Field({}, description="Of fsspec, for `items`; no secrets.")
+    storage_options: dict[str, Any] = Field({}, description="Of fsspec, for `items` and `files`; no secrets.")
 
     @model_validator(mode="after")
     def _one_place(self) -> Source:
@@ -109,11 +119,11 @@ class Source(Part):
 class Period(Part):
     """The time axis. All times are UTC."""
 
-    start: str | None = Field(
+    start: Moment = Field(
         None,
         description="First day, month, year or moment: 2024-01-01, 2024-01, 2024; the first scene's when left out.",
     )
-    end: str | None = Field(
+    end: Moment = Field(
         None, description="Last day, month, year, all of it, or moment; the last scene's when left out."
     )
     step: Literal["month", "quarter", "year", "dekad", "day"] = Field(
@@ -219,7 +229,7 @@ class Recipe(Part):
     grid: GridPart = Field(GridPart())
     composite: CompositePart = Field(CompositePart())
     encode: EncodePart = Field(EncodePart())  # type: ignore[valid-type]
-    target: Annotated[Target, BeforeValidator(_as_target)]
+    target: Annotated[Target, BeforeValidator(_as_target, json_schema_input_type=str | Target)]
     run: RunPart = Field(RunPart())
     cluster: ClusterPart = Field(ClusterPart())
 

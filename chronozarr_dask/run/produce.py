@@ -16,12 +16,12 @@ from chronozarr_dask.run.encode import run_input
 from chronozarr_dask.run.found import Found, find
 from chronozarr_dask.run.job import Progress
 from chronozarr_dask.run.prepare import Input
+from chronozarr_dask.run.recipecheck import secret_faults
 from chronozarr_dask.run.recipes import Document, flat
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.scenebook import SceneBook, UsedScene
-from chronozarr_dask.source.stac.hrefs import unsigned
 from chronozarr_dask.store.journal import ITEMS, RECIPE, Journal, dump, journal_url
-from chronozarr_dask.store.target import open_target, secret_options
+from chronozarr_dask.store.target import open_target
 
 NOT_PRODUCT = frozenset({"source.page_size", "source.sign"})
 """Fields of the product's parts that change no pixel."""
@@ -52,6 +52,7 @@ class Product:
             frames=self.composites.frames,
             gap_fill=self.recipe.composite.gap_fill,
             making=self.composites.making,
+            making_rows=self.composites.frames.composition.strips.height,
             identity={**product_identity(self.recipe), "scenes": self.found.digest},
             documents={RECIPE: document.written.encode(), ITEMS: dump(self.found.to_json())},
             book=self.book(),
@@ -114,16 +115,8 @@ def product_identity(recipe: Recipe) -> dict[str, Any]:
 
 def check_no_secrets(recipe: Recipe) -> None:
     """Raise InputError where a recipe holds a secret: the journal keeps the recipe."""
-    for name, options in (("source", recipe.source.storage_options), ("target", recipe.target.storage_options)):
-        if secrets := secret_options(options):
-            raise InputError(
-                f"{name}.storage_options has {', '.join(secrets)}: secrets do not go into a recipe, which the journal "
-                f"keeps; let all processes find credentials by themselves (environment, profile or role)"
-            )
-    for name in ("api", "items", "files"):
-        url = getattr(recipe.source, name)
-        if url is not None and unsigned(url) != url:
-            raise InputError(f"source.{name} holds a signature or a key, and the journal keeps the recipe: take it out")
+    for path, text in secret_faults(recipe):
+        raise InputError(f"{'.'.join(map(str, path))}: {text}")
 
 
 def _frozen(recipe: Recipe) -> Found | None:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.options.recipe import Recipe
-
-Path = tuple[str | int, ...]
+from chronozarr_dask.options.schema import recipe_schema
+from chronozarr_dask.run.faults import Path, told
+from chronozarr_dask.run.recipecheck import further_faults
 
 
 class _Loader(yaml.SafeLoader):
     """YAML in which a date is a text, and on, off, yes and no are too: a recipe means what it looks like."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """A node that is no alias: with aliases a few lines could stand for a document without an end."""
+        if self.check_event(yaml.AliasEvent):
+            mark = self.get_mark()
+            raise yaml.composer.ComposerError(
+                None, None, "aliases (*name) are not for recipes: write the value out", mark
+            )
+        return super().compose_node(parent, index)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -45,12 +54,15 @@ class Document:
     values : mapping
     lines : mapping of path to line
         Counted from 1.
+    settings : tuple of path
+        What was set on top of it.
     """
 
     name: str
     written: str
     values: dict[str, Any]
     lines: Mapping[Path, int]
+    settings: tuple[Path, ...] = ()
 
     @classmethod
     def parse(cls, text: str, name: str) -> Document:
@@ -60,28 +72,31 @@ class Document:
             values = yaml.load(text, _Loader)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
-            at = f"line {mark.line + 1}: " if mark else ""
-            raise InputError(f"{name} is no YAML: {at}{getattr(error, 'problem', None) or error}") from error
+            at = f", line {mark.line + 1}" if mark else ""
+            problem = _problem(error)
+            hint = "; indent with spaces" if "'\\t'" in problem else ""
+            raise InputError(f"{name}{at}: this is no YAML of a recipe: {problem}{hint}") from error
         if not isinstance(values, dict):
-            raise InputError(f"{name} is no recipe: it has no keys; begin with version: 1")
+            raise InputError(f"{name} is no recipe: it has no fields; begin with version: 1")
         return cls(name, text, values, dict(_lines(root, (), name)))
 
     def with_values(self, settings: Sequence[str]) -> Document:
         """The document with ``path.to.field=value`` set; the value is YAML."""
-        values, lines = _copied(self.values), dict(self.lines)
+        values, lines, given = _copied(self.values), dict(self.lines), list(self.settings)
         for setting in settings:
             dotted, mark, text = setting.partition("=")
             path = tuple(dotted.split("."))
             if not mark or not all(path):
-                raise InputError(f"--set {setting!r}: give path.to.field=value, as in target.url=/data/store")
+                raise InputError(f"--set {setting}: give path.to.field=value, as in target.url=/data/store")
             try:
                 value = yaml.load(text, _Loader)
             except yaml.YAMLError as error:
-                raise InputError(f"--set {setting!r}: the value is no YAML: {error}") from error
+                raise InputError(f"--set {setting}: the value is no YAML: {_problem(error)}; quote a text") from error
             _put(values, path, value, setting)
             lines = {k: v for k, v in lines.items() if k[: len(path)] != path}
-        written = yaml.safe_dump(values, sort_keys=False) if settings else self.written
-        return Document(self.name, written, values, lines)
+            given.append(path)
+        written = yaml.safe_dump(values, sort_keys=False, allow_unicode=True) if settings else self.written
+        return Document(self.name, written, values, lines, tuple(given))
 
     def recipe(self) -> Recipe:
         """The recipe, checked.
@@ -92,15 +107,35 @@ class Document:
             With the line, the field, and what is allowed there.
         """
         try:
-            return Recipe.model_validate(self.values)
+            recipe = Recipe.model_validate(self.values)
         except ValidationError as error:
-            found = _told(error)
-        raise InputError("; ".join(self._message(path, text) for path, text in found))
+            found = told(error, self.values, recipe_schema())
+        else:
+            found = further_faults(recipe)
+            if not found:
+                return recipe
+        raise InputError("\n".join(f"{self.where(path)}: {_said(path, text)}" for path, text in found))
 
-    def _message(self, path: Path, text: str) -> str:
-        at = next((self.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self.lines), None)
-        field = ".".join(map(str, path))
-        return f"{self.name}{f', line {at}' if at else ''}: {field + ': ' if field else ''}{text}"
+    def where(self, path: Path) -> str:
+        """What a message about a field begins with: the file and the line, or that it was set."""
+        for n in range(len(path), 0, -1):
+            at = path[:n]
+            if at in self.settings:
+                return "--set"
+            if at in self.lines:
+                return f"{self.name}, line {self.lines[at]}"
+            if any(given[:n] == at for given in self.settings):
+                return "--set"
+        return self.name
+
+
+def _said(path: Path, text: str) -> str:
+    """A sentence with its field in front, which it may begin with already."""
+    dotted = ".".join(map(str, path))
+    for begin in (dotted, str(path[-1]) if path else ""):
+        if text.startswith(f"{begin} "):
+            return f"{dotted}{text[len(begin) :]}"
+    return f"{dotted}: {text}" if path else text
 
 
 def read_recipe(path: str, settings: Sequence[str] = ()) -> tuple[Document, Recipe]:
@@ -124,6 +159,11 @@ def flat(value: Any, path: tuple[str, ...] = ()) -> dict[str, Any]:
 # ---- YAML ----------------------------------------------------------------------------------------------------------
 
 
+def _problem(error: yaml.YAMLError) -> str:
+    parts = [text for name in ("context", "problem") if (text := getattr(error, name, None))]
+    return ": ".join(parts) or " ".join(str(error).split())
+
+
 def _lines(node: Any, path: Path, name: str) -> Iterator[tuple[Path, int]]:
     if node is None:
         return
@@ -132,6 +172,8 @@ def _lines(node: Any, path: Path, name: str) -> Iterator[tuple[Path, int]]:
         seen: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
+            if key.tag != "tag:yaml.org,2002:str":
+                raise InputError(f"{name}, line {line}: the key {key.value} is no text: write it as '{key.value}'")
             if key.value in seen:
                 dotted = ".".join(map(str, (*path, key.value)))
                 raise InputError(f"{name}, line {line}: {dotted} is given twice, before in line {seen[key.value]}")
@@ -151,78 +193,14 @@ def _put(values: dict[str, Any], path: Path, value: Any, setting: str) -> None:
     at: Any = values
     for i, name in enumerate(path[:-1]):
         inner = at.setdefault(name, {})
+        if inner is None:
+            inner = at[name] = {}
         if path[i:] and name == "target" and isinstance(inner, str):
             inner = at[name] = {"url": inner}
+        dotted = ".".join(map(str, path[: i + 1]))
+        if isinstance(inner, list):
+            raise InputError(f"--set {setting}: {dotted} is a list: set it as a whole, as in --set '{dotted}=[a, b]'")
         if not isinstance(inner, dict):
-            raise InputError(f"--set {setting!r}: {'.'.join(map(str, path[: i + 1]))} is {inner!r} and has no fields")
+            raise InputError(f"--set {setting}: {dotted} is {inner!r} and has no fields")
         at = inner
     at[path[-1]] = value
-
-
-# ---- what is wrong -------------------------------------------------------------------------------------------------
-
-
-def _told(error: ValidationError) -> list[tuple[Path, str]]:
-    """(path, text) of each fault; of the alternatives of one field one."""
-    out: dict[Path, str] = {}
-    for fault in error.errors():
-        path = _in_document(fault["loc"])
-        text = _text(fault, path)
-        out[path] = f"{out[path]}, or {text}" if path in out and text not in out[path] else text
-    return list(out.items())
-
-
-def _in_document(loc: Sequence[str | int]) -> Path:
-    """The path without what pydantic puts in for alternatives of a union."""
-    path: list[str | int] = []
-    model: Any = Recipe
-    for part in loc:
-        if isinstance(part, int):
-            path.append(part)
-            continue
-        fields = getattr(model, "model_fields", {})
-        if part in fields:
-            path.append(part)
-            model = _model_of(fields[part].annotation)
-        elif (
-            path and not (isinstance(part, str) and (part[0].islower() is False or "[" in part or part in _KINDS))
-        ) or not path:
-            path.append(part)
-    return tuple(path)
-
-
-_KINDS = frozenset({"int", "float", "str", "bool", "none", "url", "literal"})
-
-
-def _model_of(annotation: Any) -> Any:
-    """The model inside of an annotation, None where there is none."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for inner in getattr(annotation, "__args__", ()):
-        if (found := _model_of(inner)) is not None:
-            return found
-    return None
-
-
-def _text(fault: Any, path: Path) -> str:
-    given = fault.get("input")
-    if fault["type"] == "extra_forbidden":
-        names = _fields_at(path[:-1])
-        near = difflib.get_close_matches(str(path[-1]), names, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return f"there is no such field; there are {', '.join(names)}{hint}"
-    if fault["type"] == "missing":
-        return "is missing"
-    message = fault["msg"].removeprefix("Value error, ")
-    message = message[0].lower() + message[1:]
-    return message if isinstance(given, dict | list) or given is None else f"{given!r}: {message}"
-
-
-def _fields_at(path: Path) -> list[str]:
-    model: Any = Recipe
-    for part in path:
-        if isinstance(part, str):
-            model = (
-                _model_of(model.model_fields[part].annotation) if part in getattr(model, "model_fields", {}) else None
-            )
-    return list(getattr(model, "model_fields", {}))
