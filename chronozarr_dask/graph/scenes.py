@@ -4,7 +4,8 @@
 
     scenes of a timestep -> classes, all at once -> where some pixel is valid: bands, all at once -> stack -> composite
 
-A bounded number of reads is in flight, and the stack is of one timestep.
+A region is made strip after strip of rows, cut where the blocks of the files are, so that the stack in hand is of one
+strip and one timestep and no block is decoded twice for it. A bounded number of reads is in flight.
 
 Values and coverage come out of the same task, so that no pixel is read twice.
 """
@@ -14,8 +15,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import dask.array as da
@@ -89,6 +91,20 @@ class Timestep:
 
 
 @dataclass(frozen=True)
+class Strips:
+    """Where a window is cut into strips of rows: at `first`, and every `height` rows above and below it."""
+
+    first: int = 0
+    height: int = 512
+
+    def of(self, window: Window) -> list[Window]:
+        """The strips of a window, from top to bottom."""
+        begin = window.y0 + (self.first - window.y0) % self.height
+        cuts = [window.y0, *range(begin, window.y1, self.height), window.y1]
+        return [replace(window, y0=a, y1=b) for a, b in pairwise(cuts) if a < b]
+
+
+@dataclass(frozen=True)
 class Composition:
     """How scenes become composites.
 
@@ -111,6 +127,7 @@ class Composition:
         Whether a scene that cannot be read is left out and told of, instead of ending the run.
     reads : int
         Reads in flight at a time in one process.
+    strips : Strips
     """
 
     observer: Observer
@@ -123,6 +140,7 @@ class Composition:
     cast: bool = False
     keep_going: bool = False
     reads: int = 8
+    strips: Strips = Strips()
 
 
 @dataclass
@@ -221,15 +239,17 @@ def compose(composition: Composition, steps: Sequence[Timestep], window: Window)
     """
     shape = (len(steps), composition.n_band, *window.shape)
     out = Composed(np.full(shape, composition.fill, composition.dtype), np.zeros((len(steps), *window.shape), np.uint8))
-    centres = Centres(composition.observer.grid, window)
-    for i, step in enumerate(steps):
-        stack, valid, order = _Stack(composition, centres, out).read(step)
-        if len(stack):
-            out.values[i], out.coverage[i] = reduce_observations(
-                stack, valid, composition.method, composition.fill, order
-            )
-        del stack, valid
-        give_back()
+    for strip in composition.strips.of(window):
+        centres = Centres(composition.observer.grid, strip)
+        rows = slice(strip.y0 - window.y0, strip.y1 - window.y0)
+        for i, step in enumerate(steps):
+            stack, valid, order = _Stack(composition, centres, out).read(step.within(strip))
+            if len(stack):
+                out.values[i][:, rows], out.coverage[i, rows] = reduce_observations(
+                    stack, valid, composition.method, composition.fill, order
+                )
+            del stack, valid  # before the next one is read
+    give_back()
     return out
 
 
@@ -262,8 +282,8 @@ class _Stack:
         valid = np.zeros((len(kept), *shape), np.uint8)
 
         def fill(slot: int) -> None:
-            for tile in seen[kept[slot]]:
-                self._merge(tile, stack[slot], valid[slot])
+            for i, tile in enumerate(seen[kept[slot]]):
+                self._merge(tile, stack[slot], valid[slot], is_first=i == 0)
 
         for _ in _bounded(pool, fill, range(len(kept)), self.composition.reads):
             pass
@@ -290,21 +310,29 @@ class _Stack:
         self._tell(use, 0, 0)
         return None
 
-    def _merge(self, tile: _Tile, bands: npt.NDArray[Any], valid: npt.NDArray[np.uint8]) -> None:
-        """Read the bands of a scene and put its valid pixels where the observation has none yet."""
+    def _merge(self, tile: _Tile, bands: npt.NDArray[Any], valid: npt.NDArray[np.uint8], *, is_first: bool) -> None:
+        """Read the bands of a scene and put its valid pixels where the observation has none yet.
+
+        The first of the tiles, when it covers all, is read into the observation itself.
+        """
         try:
-            read = self._bands(tile)
+            read = self._bands(tile, bands if is_first else None)
         except InputError as error:
             self._lose(tile.use, error)
             return
         if read is None:
             return
         part, pixels, ok = read
+        if pixels is bands:
+            valid[...] = ok
+            return
         o = self.centres.window
         at = slice(part.y0 - o.y0, part.y1 - o.y0), slice(part.x0 - o.x0, part.x1 - o.x0)
         merge_tile(bands[:, *at], valid[at], pixels, ok)
 
-    def _bands(self, tile: _Tile) -> tuple[Window, npt.NDArray[Any], npt.NDArray[np.uint8]] | None:
+    def _bands(
+        self, tile: _Tile, room: npt.NDArray[Any] | None
+    ) -> tuple[Window, npt.NDArray[Any], npt.NDArray[np.uint8]] | None:
         """Part, (band, y, x) in the store's dtype, and validity; None where no pixel counts."""
         composition, use, part, valid = self.composition, tile.use, tile.part, tile.valid
         pixels: npt.NDArray[Any] | None = None
@@ -315,7 +343,8 @@ class _Stack:
             if pixels is None or valid is None:
                 part = plane.part
                 valid = np.ones(part.shape, np.uint8) if valid is None else valid
-                pixels = np.empty((composition.n_band, *part.shape), composition.dtype)
+                shape = (composition.n_band, *part.shape)
+                pixels = room if room is not None and room.shape == shape else np.empty(shape, composition.dtype)
             drop_missing(valid, plane.pixels[None], plane.missing)
             if plane.present is not None:
                 valid &= plane.present

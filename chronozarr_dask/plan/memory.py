@@ -29,11 +29,18 @@ class PixelBytes:
     data, planes : int
     making : int
         Bytes of one pixel that one timestep takes while it is made: the observations of a composite, with validity.
+    making_rows : int or None
+        Rows of pixels that are made at a time; None: all of a region.
     """
 
     data: int
     planes: int
     making: int = 0
+    making_rows: int | None = None
+
+    def making_bytes(self, height: int, width: int) -> int:
+        """Bytes that a region of so many pixels takes while it is made."""
+        return min(height, self.making_rows or height) * width * self.making
 
     @property
     def total(self) -> int:
@@ -52,7 +59,7 @@ def region_bytes(layout: Layout, pixel: PixelBytes, cells: tuple[int, int], n_pr
     cs = layout.chunk_size
     height, width = min(cells[0] * cs, layout.height), min(cells[1] * cs, layout.width)
     factor = ASSEMBLED_FACTOR if assembled else READ_FACTOR
-    making = height * width * pixel.making
+    making = pixel.making_bytes(height, width)
     return int(n_present * (height * width * pixel.total * factor + CELLS_IN_HAND * cs**2 * pixel.data) + making)
 
 

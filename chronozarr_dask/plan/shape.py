@@ -233,9 +233,11 @@ def _slabs(problem: Problem, space: tuple[tuple[int, ...], tuple[int, ...]], lim
         positions = tuple(t for t in positions if t in allowed)
     target = problem.wish.time_slab
     if target is None:
-        area = math.prod(map(longest, space)) * problem.layout.chunk_size**2
+        cs = problem.layout.chunk_size
+        area = math.prod(map(longest, space)) * cs**2
+        making = problem.pixel.making_bytes(longest(space[0]) * cs, longest(space[1]) * cs)
         one = max(int(area * problem.pixel.total * 2.5), 1)
-        target = max((limit - area * problem.pixel.making) // one - 2, 1)
+        target = max((limit - making) // one - 2, 1)
     return nearest_cuts(positions, target)
 
 

@@ -18,7 +18,7 @@ from chronozarr_dask.format.dtypes import Number, check_nodata, fill_value, is_f
 from chronozarr_dask.format.georef import Georeference
 from chronozarr_dask.format.planes import Plane
 from chronozarr_dask.format.provenance import Provenance
-from chronozarr_dask.graph.scenes import Composition, SceneFrames, SceneUse, Timestep, making_bytes
+from chronozarr_dask.graph.scenes import Composition, SceneFrames, SceneUse, Strips, Timestep, making_bytes
 from chronozarr_dask.options.recipe import Recipe
 from chronozarr_dask.plan.shape import Blocks
 from chronozarr_dask.run.found import Found, area_of, period_ms, signer
@@ -129,6 +129,7 @@ def make_composites(recipe: Recipe, found: Found) -> Composites:
         cast=recipe.composite.dtype is not None,
         keep_going=recipe.run.keep_going,
         reads=recipe.run.reads,
+        strips=_strips(headers[0], grid),
     )
     uses = [
         SceneUse(scene, decision.offset, reach_of(scene, names, grid))
@@ -203,6 +204,15 @@ def _headers(
             lost = lost or error
     assert lost is not None
     raise InputError(f"none of {len(scenes)} scenes can be opened; the first: {lost}") from lost
+
+
+def _strips(header: BandHeader, grid: Grid) -> Strips:
+    """Strips of rows that begin where blocks of the first band do, and are whole blocks high."""
+    placed = place(header.raster, grid)
+    if not isinstance(placed, Nested):
+        return Strips()
+    block = header.block[0] * placed.factor
+    return Strips(placed.row, block * -(-Strips.height // block))
 
 
 def _dtype(recipe: Recipe, names: Sequence[str], headers: Sequence[BandHeader]) -> str:

@@ -53,8 +53,8 @@ class Input:
     described : Described
     frames : FrameSource
     gap_fill : "none" or "carry-forward"
-    making : int
-        Bytes of a pixel that one timestep takes while it is made (`PixelBytes`).
+    making, making_rows : int
+        As of `PixelBytes`.
     identity : mapping
         What decides the pixels, beside what is described: a resume must agree with it.
     documents : mapping of name to bytes
@@ -67,6 +67,7 @@ class Input:
     frames: FrameSource
     gap_fill: GapFill = "none"
     making: int = 0
+    making_rows: int | None = None
     identity: Mapping[str, Any] = field(default_factory=dict)
     documents: Mapping[str, bytes] = field(default_factory=dict)
     book: SceneBook | None = None
@@ -126,7 +127,9 @@ def plan_encode(given: Input, spec: StoreSpec, options: EncodeOptions, choice: s
     problem = Problem(
         layout=spec.layout,
         schedules=tuple(schedule(spec.layout.n_time, i) for i in intervals),
-        pixel=PixelBytes(spec.layout.n_band * np.dtype(spec.dtype).itemsize, len(spec.planes), given.making),
+        pixel=PixelBytes(
+            spec.layout.n_band * np.dtype(spec.dtype).itemsize, len(spec.planes), given.making, given.making_rows
+        ),
         blocks=given.described.source_chunks(),
         budget=budget,
         wish=wish,

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import cluster, compositing, encoding, kernels, memory, reading
+from tests.benchmarks import cluster, compositing, encoding, kernels, memory, reading, region
 from tests.benchmarks.measure import keep_compiled_code
 from tests.benchmarks.tables import Table, machine
 
@@ -27,6 +27,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "reading": reading.table,
     "kernels": kernels.table,
     "composites": compositing.table,
+    "region": region.table,
     "first-use": kernels.first_use,
 }
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 CONFIG: dict[str, Any] = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
     "GDAL_PAM_ENABLED": False,
-    "GDAL_CACHEMAX": 64,
+    "GDAL_CACHEMAX": 32,
 }
 TRIES = 6
 FIRST_DELAY = 0.25
