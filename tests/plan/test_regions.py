@@ -230,3 +230,55 @@ def test_each_timestep_is_read_by_one_slab(n_time: int, interval: int, shard: in
         assert set(slabs.carry(s)) <= present
         assert slabs.handed(s) == (slabs.carry(s - 1) if s else ())
     assert slabs.carry(slabs.n - 1) == ()
+
+
+# ---- slabs while gaps are carried forward ----------------------------------------------------------------------------
+
+
+def test_a_slab_that_carries_gaps_is_handed_the_timestep_before_its_own():
+    """Interval 6: stars 0..3, 4..9, 10..15."""
+    slabs = Slabs((0, 4, 10, 14), (schedule(14, 6),), carries_gaps=True)
+    assert [slabs.reads(s) for s in range(3)] == [tuple(range(4)), tuple(range(4, 10)), tuple(range(10, 14))]
+    assert [slabs.handed(s) for s in range(3)] == [(), (3,), (9,)]
+    assert [slabs.carry(s) for s in range(3)] == [(3,), (9,), ()]
+
+
+def test_a_slab_of_shards_that_carries_gaps_reads_up_to_the_anchor_beyond_its_end():
+    """Interval 6, shards of 4: anchor 6 is filled from 5, and 5 from 4; both wait for the slab that stores them."""
+    slabs = Slabs((0, 4, 8, 12, 14), (schedule(14, 6),), carries_gaps=True)
+    assert [slabs.held(s) for s in range(4)] == [
+        (0, 1, 2, 3), tuple(range(3, 8)), tuple(range(6, 13)), (11, 12, 13),
+    ]  # fmt: skip
+    assert [slabs.reads(s) for s in range(4)] == [(0, 1, 2, 3), (4, 5, 6, 7), (8, 9, 10, 11, 12), (13,)]
+    assert [slabs.carry(s) for s in range(4)] == [(3,), (6, 7), (11, 12), ()]
+
+
+def test_an_anchor_far_beyond_the_end_brings_all_timesteps_up_to_it():
+    """Interval 13, shards of 4: timesteps 7 refer to 13."""
+    slabs = Slabs((0, 4, 8, 12, 16), (schedule(16, 13),), carries_gaps=True)
+    assert slabs.reads(1) == tuple(range(4, 14))
+    assert slabs.reads(2) == ()
+    assert set(slabs.handed(2)) >= {7, *range(8, 12), 13}
+    assert slabs.reads(3) == (14, 15)
+
+
+@given(st.integers(1, 40), st.integers(1, 14), st.none() | st.integers(1, 13), st.data())
+def test_carried_gaps_are_filled_once_and_in_order(n_time: int, interval: int, shard: int | None, data: st.DataObject):
+    """Each timestep is read by one slab, right behind the one before it, which is at hand or read there too."""
+    intervals = schedule_intervals(data.draw(st.sampled_from(["none", "star-delta", "auto"])), interval)
+    schedules = tuple(schedule(n_time, i) for i in intervals)
+    ends = range(0, n_time, shard or 1)
+    cuts = (0, *sorted(data.draw(st.sets(st.sampled_from(ends))) - {0}), n_time)
+    slabs = Slabs(cuts, schedules, carries_gaps=True)
+    read = [t for s in range(slabs.n) for t in slabs.reads(s)]
+    assert read == list(range(n_time))
+    for s in range(slabs.n):
+        needed = set(slabs.own(s)) | {refs[t] for refs in schedules for t in slabs.own(s)}
+        present = set(slabs.present(s))
+        assert needed <= set(slabs.held(s)) <= present
+        assert present == set(slabs.reads(s)) | set(slabs.handed(s))
+        assert slabs.handed(s) == (slabs.carry(s - 1) if s else ())
+        reads = slabs.reads(s)
+        if reads:
+            assert list(reads) == list(range(reads[0], reads[-1] + 1))
+            assert reads[0] == 0 or reads[0] - 1 in slabs.handed(s)
