@@ -1,8 +1,8 @@
 """Measure everything and write RESULTS.md; exit code 1 when a claim fails. ``make bench`` runs it.
 
 ``python -m tests.benchmarks --quick`` tries the harness at a tenth of the size: claims are shown and not judged.
-``--only encoding`` (cluster, memory, reading, kernels, composites, first-use) makes one table. Both write to
-``build/``.
+``--only encoding`` (cluster, memory, reading, kernels, composites, region, first-use) makes one table. Both write to
+``build/``; ``--only cluster --update`` puts the table in the place of the one in RESULTS.md.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="at a tenth of the size, to try the harness")
     parser.add_argument("--only", action="append", choices=TABLES, help="this table alone; may be repeated")
+    parser.add_argument("--update", action="store_true", help="put the tables into RESULTS.md, in place of theirs")
     parser.add_argument("--folder", help="where inputs and stores go, and are removed again; 20 GB (default: $TMPDIR)")
     given = parser.parse_args(arguments)
     full = not given.quick and not given.only
@@ -44,11 +45,25 @@ def main(arguments: list[str] | None = None) -> int:
     tables = _measure(given.only or list(TABLES), given.folder, quick=given.quick)
     results.parent.mkdir(exist_ok=True)
     results.write_text(_document(tables, quick=given.quick))
+    if given.update and not given.quick:
+        results = HERE / "RESULTS.md"
+        results.write_text(_updated(results.read_text(), tables))
     print(results)
     failed = [claim for table in tables for claim in table.claims if not claim.holds]
     for claim in failed:
         print(claim.line)
     return 1 if failed and not given.quick else 0
+
+
+def _updated(document: str, tables: list[Table]) -> str:
+    """The document with these tables in the place of those of the same title, or at its end."""
+    head, *sections = document.rstrip().split("\n\n## ")
+    for table in tables:
+        text = table.text().removeprefix("## ").rstrip()
+        title = text.split("\n")[0]
+        at = next((i for i, s in enumerate(sections) if s.split("\n")[0] == title), len(sections))
+        sections[at : at + 1] = [text]
+    return "\n\n## ".join([head, *sections]) + "\n"
 
 
 def _measure(names: list[str], folder: str | None, *, quick: bool) -> list[Table]:

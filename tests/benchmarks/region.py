@@ -66,6 +66,7 @@ def make(folder: str, edge: int) -> None:
 
     rng = np.random.default_rng(0)
     ground = [surface(rng, edge, edge) for _ in BANDS]
+    corners = [[3, 44.9], [3.3, 44.9], [3.3, 45.2], [3, 45.2]]
     items = []
     for i in range(N_SCENES):
         place = Path(folder) / f"S{i:02d}"
@@ -94,7 +95,7 @@ def make(folder: str, edge: int) -> None:
                     "https://stac-extensions.github.io/projection/v2.0.0/schema.json",
                     "https://stac-extensions.github.io/raster/v1.1.0/schema.json",
                 ],
-                "geometry": {"type": "Polygon", "coordinates": [[[3, 44.9], [3.3, 44.9], [3.3, 45.2], [3, 45.2], [3, 44.9]]]},
+                "geometry": {"type": "Polygon", "coordinates": [[*corners, corners[0]]]},
                 "bbox": [3, 44.9, 3.3, 45.2],
                 "properties": {"datetime": f"2024-01-{2 * i + 1:02d}T10:00:00Z", "proj:code": "EPSG:32631"},
             }
