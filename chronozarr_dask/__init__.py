@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from chronozarr_dask.format.bands import Band
     from chronozarr_dask.run.deep import validate_deep
     from chronozarr_dask.run.encode import encode
+    from chronozarr_dask.run.produce import run_recipe
     from chronozarr_dask.run.report import RunReport
     from chronozarr_dask.store.cost import Cost
     from chronozarr_dask.store.reader import Store, open_store
@@ -29,6 +30,7 @@ _WHERE = {
     "Store": "chronozarr_dask.store.reader",
     "encode": "chronozarr_dask.run.encode",
     "open_store": "chronozarr_dask.store.reader",
+    "run_recipe": "chronozarr_dask.run.produce",
     "validate": "chronozarr_dask.store.validate",
     "validate_deep": "chronozarr_dask.run.deep",
 }
@@ -42,6 +44,7 @@ __all__ = [
     "__version__",
     "encode",
     "open_store",
+    "run_recipe",
     "validate",
     "validate_deep",
 ]

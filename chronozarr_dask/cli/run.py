@@ -69,12 +69,12 @@ def run_command(
 def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> Any:
     from chronozarr_dask.run.clients import cluster_client
     from chronozarr_dask.run.encode import ChronozarrWarning
-    from chronozarr_dask.run.produce import run_recipe
+    from chronozarr_dask.run.produce import run_document
 
     warnings.simplefilter("always", ChronozarrWarning)
     c = recipe.cluster
     with cluster_client(c.kind, workers=c.workers, threads=c.threads, memory=c.memory) as client:
-        return run_recipe(document, recipe, resume=resume, client=client, progress=bars)
+        return run_document(document, recipe, resume=resume, client=client, progress=bars)
 
 
 def _print_forecast(document: Document, recipe: Recipe, *, as_json: bool) -> None:

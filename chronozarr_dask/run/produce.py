@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from chronozarr_dask.run.found import Found, find
 from chronozarr_dask.run.job import Progress
 from chronozarr_dask.run.prepare import Input
 from chronozarr_dask.run.recipecheck import secret_faults
-from chronozarr_dask.run.recipes import Document, flat
+from chronozarr_dask.run.recipes import Document, flat, read_recipe
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.scenebook import SceneBook, UsedScene
 from chronozarr_dask.store.journal import ITEMS, RECIPE, Journal, dump, journal_url
@@ -75,9 +76,32 @@ class Product:
 
 
 def run_recipe(
+    recipe: str | os.PathLike[str],
+    settings: Sequence[str] = (),
+    *,
+    resume: bool = False,
+    client: Any = None,
+    progress: Progress | None = None,
+) -> RunReport:
+    """Make the product of a recipe, as the command ``run``.
+
+    Parameters
+    ----------
+    recipe : str or path
+        YAML file.
+    settings : sequence of str
+        ``path.to.field=value``, in place of what the recipe says.
+    resume, client, progress
+        As of `run_document`; the recipe's `cluster` is not looked at.
+    """
+    document, checked = read_recipe(os.fspath(recipe), settings)
+    return run_document(document, checked, resume=resume, client=client, progress=progress)
+
+
+def run_document(
     document: Document, recipe: Recipe, *, resume: bool = False, client: Any = None, progress: Progress | None = None
 ) -> RunReport:
-    """Make the product of a recipe.
+    """Make the product of a recipe that was read.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import yaml
 from rasterio import Affine
 
 from chronozarr_dask.run.encode import ChronozarrWarning
-from chronozarr_dask.run.produce import run_recipe
+from chronozarr_dask.run.produce import run_document
 from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.store.reader import Store, open_store
@@ -114,7 +114,7 @@ class World:
         document = Document.parse(yaml.safe_dump(self.recipe(**changes)), "recipe.yaml")
         with warnings.catch_warnings():  # they are in the report too
             warnings.simplefilter("ignore", ChronozarrWarning)
-            return run_recipe(document, document.recipe(), resume=resume, client=client, progress=progress)
+            return run_document(document, document.recipe(), resume=resume, client=client, progress=progress)
 
     def store(self, **changes: Any) -> Store:
         """Run the recipe and open what it made."""
