@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from chronozarr_dask.run.recipes import Document
 from tests.conftest import REPO
 
 BLOCK = re.compile(r"```(python|sh)\n(.*?)```", re.DOTALL)
@@ -39,3 +40,12 @@ def test_the_quickstart_runs(tmp_path: Path) -> None:
         out = subprocess.run(main, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert out.returncode == 0, f"{command}: {out.stderr}"
     assert (tmp_path / "demo-cli.czarr" / "zarr.json").exists()
+
+
+def test_the_recipe_is_one() -> None:
+    text = (REPO / "README.md").read_text()
+    yaml = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert yaml
+    recipe = Document.parse(yaml[1], "README.md").recipe()
+    assert recipe.source.api
+    assert [b.name for b in recipe.source.bands] == ["blue", "green", "red", "nir"]

@@ -33,9 +33,10 @@ def write_tif(
     pixels = np.asarray(pixels)
     bands = pixels if pixels.ndim == 3 else pixels[None]
     path.parent.mkdir(parents=True, exist_ok=True)
+    transform = Affine(step, 0.0, corner[0], 0.0, -step, corner[1])
     profile: dict[str, Any] = {
         "driver": "GTiff", "count": len(bands), "height": bands.shape[1], "width": bands.shape[2],
-        "dtype": bands.dtype.name, "crs": f"EPSG:{epsg}", "transform": Affine(step, 0.0, corner[0], 0.0, -step, corner[1]),
+        "dtype": bands.dtype.name, "crs": f"EPSG:{epsg}", "transform": transform,
         "tiled": True, "blockxsize": tile, "blockysize": tile, "compress": "deflate",
     }  # fmt: skip
     if nodata is not None:
@@ -70,7 +71,8 @@ class World:
             assets[band] = self._asset(path, size, 10.0, corner, fields)
         if scl is not None:
             half = size // 2
-            path = write_tif(self.folder / name / "SCL.tif", full(scl, half, "uint8"), step=20.0, corner=corner, epsg=epsg)
+            pixels = full(scl, half, "uint8")
+            path = write_tif(self.folder / name / "SCL.tif", pixels, step=20.0, corner=corner, epsg=epsg)
             assets["SCL"] = self._asset(path, half, 20.0, corner, None)
         item = {
             "type": "Feature", "stac_version": "1.0.0", "id": name, "collection": "sentinel-2-l2a", "geometry": None,

@@ -49,7 +49,8 @@ def test_1_a_missing_baseline_ends_the_run(world):
     world.add("WITHOUT", "2019-03-17T10:00:00Z", {"B04": 2500}, constellation="sentinel-2")
     done = program(world)
     assert done.returncode == 1
-    assert "WITHOUT" in done.stderr and "processing_baseline" in done.stderr
+    assert "WITHOUT" in done.stderr
+    assert "processing_baseline" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (world.folder / "store").exists()
 
@@ -82,7 +83,8 @@ def test_3_offset_and_nodata(world):
 
 def test_3_a_nodata_tag_of_another_value(world):
     row = np.array([0, 1, 65535, 2500] * 16)
-    world.add("A", "2024-03-02T10:00:00Z", {"B04": np.tile(row, (64, 1))}, nodata=65535, s2__processing_baseline="02.00")
+    pixels = np.tile(row, (64, 1))
+    world.add("A", "2024-03-02T10:00:00Z", {"B04": pixels}, nodata=65535, s2__processing_baseline="02.00")
     store = world.store()
     assert store.read(0)[0, 17, :4].tolist() == [0, 1, 0, 2500]
     assert store.read_coverage(0)[17, :4].tolist() == [0, 1, 0, 1]
@@ -274,9 +276,8 @@ def test_14_two_zones_are_an_error_with_counts(world):
 def test_14_with_a_grid_named_it_runs(world):
     two_zones(world)
     bounds = [CORNER[0], CORNER[1] - 640, CORNER[0] + 640, CORNER[1]]
-    store = world.store(
-        source__offset="none", grid__crs="EPSG:32631", grid__resolution=10, grid__bounds=bounds, composite__method="mean"
-    )
+    grid = {"crs": "EPSG:32631", "resolution": 10, "bounds": bounds}
+    store = world.store(source__offset="none", grid=grid, composite__method="mean")
     assert only(counts(store)) == 3
     assert only(level0(store)) == 1333
 
