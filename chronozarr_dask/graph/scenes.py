@@ -34,7 +34,8 @@ from chronozarr_dask.format.layout import COVERAGE, Window
 from chronozarr_dask.graph.frames import DATA, Unit
 from chronozarr_dask.graph.lazy import array_of, call
 from chronozarr_dask.plan.regions import Region
-from chronozarr_dask.source.observe import Centres, Observer
+from chronozarr_dask.source.bandfile import Centres
+from chronozarr_dask.source.observe import Observer
 from chronozarr_dask.source.stac.items import Scene
 from chronozarr_dask.store.heap import give_back
 

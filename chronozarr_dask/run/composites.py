@@ -22,8 +22,9 @@ from chronozarr_dask.graph.scenes import Composition, SceneFrames, SceneUse, Str
 from chronozarr_dask.options.recipe import Recipe
 from chronozarr_dask.plan.shape import Blocks
 from chronozarr_dask.run.found import Found, area_of, period_ms, signer
+from chronozarr_dask.source.bandfile import BandHeader
 from chronozarr_dask.source.crs import crs_warnings, parse_crs
-from chronozarr_dask.source.observe import BandHeader, Observer
+from chronozarr_dask.source.observe import Observer
 from chronozarr_dask.source.placement import Nested, Raster, place
 from chronozarr_dask.source.stac.area import bounds_in
 from chronozarr_dask.source.stac.described import describe_band

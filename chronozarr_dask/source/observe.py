@@ -7,13 +7,10 @@ bands bilinear, or by the mean over a pixel's footprint where that is more than 
 
 from __future__ import annotations
 
-import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache, partial
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,24 +18,14 @@ import numpy.typing as npt
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.dtypes import Number, is_finite_number
 from chronozarr_dask.format.layout import Window
-from chronozarr_dask.kernels import resample
-from chronozarr_dask.source.crs import epsg_of, parse_crs
+from chronozarr_dask.source.bandfile import BandHeader, BandOnGrid, Centres, Resampling, read_header
 from chronozarr_dask.source.geotiff.gdal import with_file
-from chronozarr_dask.source.placement import Nested, Positions, Raster, Warped, place
 from chronozarr_dask.source.stac.assets import SceneAsset
 from chronozarr_dask.source.stac.grid import Grid
 from chronozarr_dask.source.stac.items import Scene
 from chronozarr_dask.source.stac.signing import Signer
 
-Resampling = Literal["auto", "nearest", "bilinear", "mean"]
-COARSENING = 1.5
-"""Pixels of the raster in a pixel of the grid, along an axis, beyond which `auto` takes the mean over the footprint."""
-
-
 T = TypeVar("T")
-
-KEPT_POSITIONS = 4
-"""Sets of transformed centres of a window that are kept: bands and tiles of one lattice share theirs."""
 
 
 @dataclass(frozen=True)
@@ -54,47 +41,14 @@ class Plane:
     missing : number or None
         What stands for no value in `pixels`; None: what is not finite.
     present : ndarray of the part's shape, uint8, or None
-        Validity by the mask or the alpha band of the file, where it has one.
+        Validity by the mask or the alpha band of the file, where it has one; by its extent where `missing` is None and
+        the pixels are integers.
     """
 
     part: Window
     pixels: npt.NDArray[Any]
     missing: Number | None
     present: npt.NDArray[np.uint8] | None = None
-
-
-@dataclass(frozen=True)
-class BandHeader:
-    """What a plan needs of one band's file: its raster, dtype, block (height, width) and nodata tag."""
-
-    raster: Raster
-    dtype: str
-    block: tuple[int, int]
-    nodata: float | None
-
-
-@dataclass
-class Centres:
-    """Transformed centres of one window of the grid, as `Warped.positions`; the last few are kept. Thread-safe."""
-
-    grid: Grid
-    window: Window
-    _known: OrderedDict[Raster, Positions] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def at(self, warped: Warped, part: Window) -> Positions:
-        """(rows, cols) of a part of the window."""
-        key = Raster(warped.raster.crs, warped.raster.transform, 0, 0)
-        with self._lock:
-            if key not in self._known:
-                self._known[key] = warped.positions(self.window)
-            self._known.move_to_end(key)
-            rows, cols = self._known[key]
-            while len(self._known) > KEPT_POSITIONS:
-                self._known.popitem(last=False)
-        o = self.window
-        at = slice(part.y0 - o.y0, part.y1 - o.y0), slice(part.x0 - o.x0, part.x1 - o.x0)
-        return rows[at], cols[at]
 
 
 @dataclass(frozen=True)
@@ -116,7 +70,7 @@ class Observer:
 
     def header(self, scene: Scene, asset: SceneAsset) -> BandHeader:
         """Header of a band's file; no pixel is read."""
-        return self._with(scene, asset, partial(_header, asset))
+        return self._with(scene, asset, partial(read_header, asset))
 
     def classes(self, scene: Scene, asset: SceneAsset, centres: Centres, nothing: int) -> Plane | None:
         """The class plane of a scene on the part of the window that it covers; None where it covers nothing.
@@ -133,11 +87,11 @@ class Observer:
         """
 
         def use(file: Any) -> Plane | None:
-            taken = _Taken.of(file, asset, self.grid, centres, None)
+            taken = BandOnGrid.of(file, asset, self.grid, centres, None)
             if taken is None:
                 return None
             pixels = taken.pixels("nearest", nothing)
-            whole = pixels if pixels.dtype.kind == "u" else _unsigned(pixels, taken.nodata, nothing)
+            whole = pixels if pixels.dtype in (np.uint8, np.uint16) else _unsigned(pixels, taken.nodata, nothing)
             return Plane(taken.part, whole, nothing, taken.present())
 
         return self._with(scene, asset, use)
@@ -150,7 +104,8 @@ class Observer:
         Parameters
         ----------
         missing : number or None
-            What stands for no value where neither the file nor the item says; None: what is not finite.
+            What stands for no value where neither the file nor the item says, and never enters a kernel where they
+            do; None: what is not finite.
 
         Raises
         ------
@@ -159,11 +114,13 @@ class Observer:
         """
 
         def use(file: Any) -> Plane | None:
-            taken = _Taken.of(file, asset, self.grid, centres, part)
+            taken = BandOnGrid.of(file, asset, self.grid, centres, part)
             if taken is None:
                 return None
-            none = next((n for n in (taken.nodata, asset.nodata) if _fits(n, taken.dtype)), missing)
-            return Plane(taken.part, taken.pixels(self.resampling, none), none, taken.present())
+            none = next((n for n in (taken.nodata, asset.nodata, missing) if _fits(n, taken.dtype)), None)
+            pixels = taken.pixels(self.resampling, none, also=missing)
+            unmarked = none is None and taken.dtype.kind != "f"
+            return Plane(taken.part, pixels, none, taken.present(unmarked=unmarked))
 
         return self._with(scene, asset, use)
 
@@ -183,174 +140,19 @@ class Observer:
         raise InputError(f"{what}: {text}") from cause
 
 
-def _header(asset: SceneAsset, file: Any) -> BandHeader:
-    index = asset.band_index
-    if not 1 <= index <= file.count:
-        raise InputError(f"has {file.count} bands, and the item tells of band {index}")
-    return BandHeader(
-        _raster(file, asset), file.dtypes[index - 1], file.block_shapes[index - 1], file.nodatavals[index - 1]
-    )
-
-
-def _raster(file: Any, asset: SceneAsset) -> Raster:
-    if file.crs:
-        crs = _code(file.crs.to_wkt())
-    elif asset.crs:
-        crs = asset.crs
-    else:
-        raise InputError("has no CRS, and the item has none either (proj:code): give it one first")
-    transform = tuple(float(v) for v in file.transform[:6])
-    if transform == (1.0, 0.0, 0.0, 0.0, 1.0, 0.0):
-        if asset.transform is None:
-            raise InputError("has no transform, and the item has none either (proj:transform): give it one first")
-        transform = asset.transform
-    return Raster(crs, transform, file.height, file.width)  # type: ignore[arg-type]
-
-
-@cache
-def _code(wkt: str) -> str:
-    """``EPSG:<code>`` of a CRS, else the WKT itself."""
-    code = epsg_of(parse_crs(wkt, "a source"))
-    return wkt if code is None else f"EPSG:{code}"
-
-
-@dataclass(frozen=True)
-class _Taken:
-    """What is taken of an open file: one band on a part of the grid."""
-
-    file: Any
-    index: int
-    placed: Nested | Warped
-    part: Window
-    positions: Positions | None
-
-    @classmethod
-    def of(cls, file: Any, asset: SceneAsset, grid: Grid, centres: Centres, part: Window | None) -> _Taken | None:
-        """The part of the window that the raster covers, or the `part` that is given; None for nothing."""
-        header = _header(asset, file)
-        placed = place(header.raster, grid)
-        window = part or centres.window
-        if isinstance(placed, Nested):
-            covered = placed.part(window)
-            return (
-                None
-                if covered is None and part is None
-                else cls(file, asset.band_index, placed, part or covered or window, None)
-            )
-        positions = centres.at(placed, window)
-        if part is None:
-            inside = _inside(placed.raster, positions)
-            if inside is None:
-                return None
-            part = Window(*(a + b for a, b in zip(inside, (window.y0, window.y0, window.x0, window.x0), strict=True)))
-            positions = centres.at(placed, part)
-        return cls(file, asset.band_index, placed, part, positions)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = np.dtype(self.file.dtypes[self.index - 1])
-        return dtype
-
-    @property
-    def nodata(self) -> float | None:
-        tag: float | None = self.file.nodatavals[self.index - 1]
-        return tag
-
-    def pixels(self, how: Resampling, missing: Number | None) -> npt.NDArray[Any]:
-        """The band on the part."""
-        fill = missing if is_finite_number(missing) else math.nan if self.dtype.kind == "f" else 0
-        return self._on_grid(partial(self._read, self.index), self.dtype, how, fill, missing)
-
-    def present(self) -> npt.NDArray[np.uint8] | None:
-        """Validity by the file's own mask or alpha band; None without."""
-        flags = {flag.name for flag in self.file.mask_flag_enums[self.index - 1]}
-        if not flags & {"per_dataset", "alpha"}:
-            return None
-
-        def read(window: Window) -> npt.NDArray[Any]:
-            pixels: npt.NDArray[Any] = self.file.read_masks(self.index, window=_gdal(window))
-            return pixels
-
-        return (self._on_grid(read, np.dtype(np.uint8), "nearest", 0, 0) > 0).view(np.uint8)
-
-    def _read(self, index: int, window: Window) -> npt.NDArray[Any]:
-        pixels: npt.NDArray[Any] = self.file.read(index, window=_gdal(window))
-        return pixels
-
-    def _on_grid(
-        self, read: Callable[[Window], npt.NDArray[Any]], dtype: np.dtype[Any], how: Resampling, fill: Number,
-        missing: Number | None,
-    ) -> npt.NDArray[Any]:  # fmt: skip
-        if isinstance(self.placed, Nested):
-            return _repeated(self.placed, read, self.part, dtype, fill)
-        assert self.positions is not None
-        rows, cols = self.positions
-        size = self.placed.raster.height, self.placed.raster.width
-        half = self.placed.half if how in ("auto", "mean") else (0.5, 0.5)
-        if how == "auto":
-            how = "mean" if 2 * max(half) > COARSENING else "bilinear"
-        half = max(half[0], 0.5), max(half[1], 0.5)
-        margin = {
-            "nearest": resample.NEAREST_MARGIN, "bilinear": resample.BILINEAR_MARGIN, "mean": resample.box_margin(half)
-        }[how]  # fmt: skip
-        needed = resample.window(rows, cols, size, margin)
-        if needed is None:
-            return np.full(self.part.shape, fill, dtype)
-        source = read(Window(needed[0].start, needed[0].stop, needed[1].start, needed[1].stop))[None]
-        place_: Any = {"origin": (needed[0].start, needed[1].start), "size": size}
-        none = fill if missing is None else missing
-        if how == "nearest":
-            out = resample.nearest(source, rows, cols, fill, **place_)
-        elif how == "bilinear":
-            out = resample.bilinear(source, rows, cols, none, **place_)
-        else:
-            out = resample.box_mean(source, rows, cols, half, none, **place_)
-        on_grid: npt.NDArray[Any] = out[0]
-        return on_grid
-
-
-def _repeated(
-    placed: Nested, read: Callable[[Window], npt.NDArray[Any]], part: Window, dtype: np.dtype[Any], fill: Number
-) -> npt.NDArray[Any]:
-    """A nested raster on a part of the grid; `fill` where it does not reach."""
-    covered = placed.part(part)
-    if covered is None:
-        return np.full(part.shape, fill, dtype)
-    needed = placed.source(covered)
-    first = covered.y0 - placed.row - needed.y0 * placed.factor, covered.x0 - placed.col - needed.x0 * placed.factor
-    pixels = (
-        resample.repeat_nested(read(needed), placed.factor, first, covered.shape) if placed.factor > 1 else read(needed)
-    )
-    if covered == part:
-        return pixels
-    out = np.full(part.shape, fill, dtype)
-    out[covered.y0 - part.y0 : covered.y1 - part.y0, covered.x0 - part.x0 : covered.x1 - part.x0] = pixels
-    return out
-
-
-def _inside(raster: Raster, positions: Positions) -> tuple[int, int, int, int] | None:
-    """(y0, y1, x0, x1) around the positions that lie in the raster."""
-    rows, cols = positions
-    inside = (rows >= 0) & (rows < raster.height) & (cols >= 0) & (cols < raster.width)
-    y, x = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
-    return (int(y[0]), int(y[-1]) + 1, int(x[0]), int(x[-1]) + 1) if y.size else None
-
-
-def _gdal(window: Window) -> tuple[tuple[int, int], tuple[int, int]]:
-    return (window.y0, window.y1), (window.x0, window.x1)
-
-
 def _unsigned(pixels: npt.NDArray[Any], nodata: float | None, nothing: int) -> npt.NDArray[np.uint16]:
     """Classes of another dtype as uint16: nodata, and what is not finite, stands for `nothing`."""
-    none = ~np.isfinite(pixels)
+    numbers = pixels.astype(np.float64)
+    none = ~np.isfinite(numbers)
     if is_finite_number(nodata):
-        none |= pixels == pixels.dtype.type(nodata)
-    whole = np.where(none, nothing, pixels)
-    out: npt.NDArray[np.uint16] = whole.astype(np.uint16)
-    if (out != whole).any():
-        value = whole[out != whole].flat[0]
-        raise InputError(f"holds {value}, and classes are whole numbers from 0 to 65535: name the asset of classes")
-    return out
+        none |= numbers == nodata
+    numbers[none] = nothing
+    wrong = (numbers < 0) | (numbers > 65535) | (numbers != np.floor(numbers))
+    if wrong.any():
+        raise InputError(
+            f"holds {numbers[wrong][0]:.12g}, and classes are whole numbers from 0 to 65535: name the asset of classes"
+        )
+    return numbers.astype(np.uint16)
 
 
 def _fits(nodata: float | None, dtype: np.dtype[Any]) -> bool:
