@@ -14,16 +14,14 @@ import numpy.typing as npt
 
 from chronozarr_dask.errors import InputError, TargetError
 from chronozarr_dask.format.attributes import LevelMirror
-from chronozarr_dask.format.bands import Band
-from chronozarr_dask.format.dtypes import Number
 from chronozarr_dask.format.layout import Window, ceil_div
 from chronozarr_dask.format.planes import Plane
-from chronozarr_dask.format.provenance import Provenance
 from chronozarr_dask.format.temporal import Temporal
 from chronozarr_dask.store.cells import READ_THREADS, Cells, anchor_cache
 from chronozarr_dask.store.chunks import Chunks, index_cache
 from chronozarr_dask.store.cost import Account, Cost
 from chronozarr_dask.store.journal import CLAIM, journal_url
+from chronozarr_dask.store.metadata import StoreMetadata
 from chronozarr_dask.store.opening import Opened, open_documents
 from chronozarr_dask.store.target import Objects, open_target
 from chronozarr_dask.store.timesteps import Time, timestep
@@ -64,7 +62,7 @@ def _unfinished(url: str, storage_options: Mapping[str, Any] | None) -> str | No
     return None if journal.get(CLAIM) is None else journal.url
 
 
-class Store:
+class Store(StoreMetadata):
     """A chronozarr store that is open for reading. It may be used by many threads, and pickled.
 
     `t` is a position (negative ones count from the end) or a time that names a timestep exactly: an ISO-8601 text, a
@@ -72,8 +70,7 @@ class Store:
     """
 
     def __init__(self, objects: Objects, opened: Opened) -> None:
-        self._objects = objects
-        self._opened = opened
+        super().__init__(objects, opened)
         self._lock = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
         self._process = os.getpid()
@@ -95,62 +92,7 @@ class Store:
             f"{self.dtype.name}, {len(self.levels)} levels, {self.temporal.encoding}, {self.crs}>"
         )
 
-    # ---- what the metadata say --------------------------------------------------------------------------------------
-
-    @property
-    def url(self) -> str:
-        """Path or URL of the store."""
-        return self._objects.url
-
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        """The root attributes, as they are stored."""
-        return self._opened.attributes
-
-    @property
-    def times(self) -> npt.NDArray[np.datetime64]:
-        """Timesteps, datetime64[ms], UTC. Shape (n_time,)."""
-        return np.array(self._opened.root.times, "datetime64[ms]")
-
-    @property
-    def bands(self) -> tuple[Band, ...]:
-        """Bands in array order; those of a v0.1 store have a name and no more."""
-        return self._opened.root.bands
-
-    @property
-    def levels(self) -> tuple[LevelMirror, ...]:
-        """Path, resolution, transform, shape and grid of each level."""
-        return self._opened.levels
-
-    @property
-    def crs(self) -> str:
-        """``EPSG:<code>``."""
-        return self._opened.root.crs
-
-    @property
-    def nodata(self) -> Number | None:
-        """The value of invalid pixels, or None (2.3)."""
-        return self._opened.root.nodata
-
-    @property
-    def temporal(self) -> Temporal:
-        """Encoding and references (4.1)."""
-        return self._opened.root.temporal
-
-    @property
-    def variable(self) -> str:
-        """Name of the data array."""
-        return self._opened.root.variable
-
-    @property
-    def planes(self) -> tuple[Plane, ...]:
-        """Those of "mask" and "coverage" that the store has."""
-        return self._opened.root.planes
-
-    @property
-    def provenance(self) -> Provenance | None:
-        """Where the pixels come from, where the store says so (3.8)."""
-        return self._opened.root.provenance
+    # ---- of the data array ------------------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> np.dtype[Any]:
