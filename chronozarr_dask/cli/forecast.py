@@ -54,15 +54,17 @@ def _rows(f: Forecast) -> Iterator[tuple[str, str]]:
         f"{f.grid['crs']}, {width:,} x {height:,} pixels of {number(a)} x {number(-e)}, "
         f"corner {number(c)}, {number(top)}",
     )
-    yield "store", f"{n_time} x {n_band} bands, {plural(f.levels, 'level')}, at most {plural(f.objects, 'object')}"
+    yield (
+        "store",
+        f"{plural(n_time, 'timestep')}, {plural(n_band, 'band')}, {plural(f.levels, 'level')}, "
+        f"at most {plural(f.objects, 'object')}",
+    )
     about = ", ".join(f"{name} about {nbytes(n)}" for name, n in f.write_bytes.items())
     yield "write", f"{nbytes(f.raw_bytes)} of pixels before compression: {about}"
     yield "encoding", f.encoding + (": measured on a sample when the run begins" if f.encoding == "auto" else "")
-    yield (
-        "work",
-        f"{plural(f.regions, 'region')} in {f.passes} {'pass' if f.passes == 1 else 'passes'}, {plural(f.tasks, 'task')}",
-    )
+    passes = f"{f.passes} {'pass' if f.passes == 1 else 'passes'}"
+    yield "work", f"{plural(f.regions, 'region')} in {passes}, {plural(f.tasks, 'task')}"
     yield (
         "memory",
-        (f"{nbytes(f.region_bytes)} a region, {nbytes(f.worker_bytes)} in one process of {nbytes(f.memory)} at hand"),
+        f"{nbytes(f.region_bytes)} a region, {nbytes(f.worker_bytes)} in one process of {nbytes(f.memory)} at hand",
     )

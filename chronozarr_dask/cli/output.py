@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -76,17 +76,20 @@ def print_line(label: str, style: str, text: str, console: Console | None = None
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
-    """End with a paragraph and exit code 1 on an error that a person can mend; any other keeps its traceback."""
+def errors_told(put: Callable[[str], str] = in_flags) -> Iterator[None]:
+    """End with a paragraph and exit code 1 on an error that a person can mend; any other keeps its traceback.
+
+    `put` turns the keywords of `encode` in a message into what the command calls them.
+    """
     try:
         yield
     except ChronozarrError as error:
-        print_line("error", "bold red", in_flags(str(error)))
+        print_line("error", "bold red", put(str(error)))
         raise typer.Exit(1) from None
 
 
 @contextmanager
-def warnings_told(console: Console | None = None) -> Iterator[None]:
+def warnings_told(console: Console | None = None, put: Callable[[str], str] = in_flags) -> Iterator[None]:
     """Print each warning once, as a line on standard error, instead of in Python's format."""
     told: set[str] = set()
 
@@ -94,7 +97,7 @@ def warnings_told(console: Console | None = None) -> Iterator[None]:
         text = str(message)
         if text not in told:
             told.add(text)
-            print_line("warning", "yellow", in_flags(text), console)
+            print_line("warning", "yellow", put(text), console)
 
     with warnings.catch_warnings():
         warnings.showwarning = tell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,9 +47,15 @@ def run_command(
     An interrupted run keeps what is finished in a journal beside the store; the same command with --resume goes on with
     the scenes that were found then.
     """
+    if dry_run and resume:
+        raise typer.BadParameter("--dry-run says what a new run would do: leave out --resume")
     settings = [*(setting or ()), *(["run.keep_going=true"] if keep_going else [])]
     settings += [f"cluster.kind={cluster}"] if cluster else []
-    with errors_told(), Bars(quiet=quiet or dry_run, first="search") as bars, warnings_told(bars.console):
+    with (
+        errors_told(in_fields),
+        Bars(quiet=quiet or dry_run, first="search") as bars,
+        warnings_told(bars.console, in_fields),
+    ):
         from chronozarr_dask.run.recipes import read_recipe
 
         document, made = read_recipe(recipe, settings)
@@ -64,6 +71,16 @@ def run_command(
         from chronozarr_dask.cli.summary import print_summary
 
         print_summary(screen(), report, target.url, remote=bool(target.storage_options))
+
+
+def in_fields(text: str) -> str:
+    """A message with keywords of `encode` put as fields of a recipe: ``time_slab`` as encode.time_slab."""
+    from chronozarr_dask.options.recipe import ENCODE_FIELDS
+
+    names = "|".join(name for name in ENCODE_FIELDS if "_" in name)
+    text = re.sub(rf"(?<![\w./'\"-])({names})(?![\w.'\"])", r"encode.\1", text)
+    text = re.sub(r"(?<![\w.])journal=", "target.journal=", text)
+    return text.replace("raise memory to", "raise encode.memory to")
 
 
 def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> Any:

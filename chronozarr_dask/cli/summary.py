@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -40,6 +41,8 @@ def print_summary(console: Console, report: RunReport, target: str, *, remote: b
 
 def _rows(report: RunReport) -> Iterator[tuple[str, str]]:
     yield "target", report.target
+    if report.scenes is not None:
+        yield "scenes", _scenes(report.scenes)
     yield "encoding", encoding(report.encoding, report.selection)
     regions = plural(report.regions, "region")
     if report.regions_resumed:
@@ -54,6 +57,14 @@ def _rows(report: RunReport) -> Iterator[tuple[str, str]]:
     if report.failures:
         yield "failures", f"{plural(len(report.failures), 'region')} set aside: {report.failures[0].error}"
     yield "journal", report.journal
+
+
+def _scenes(scenes: Mapping[str, Any]) -> str:
+    told = [f"{len(scenes['used']):,} used"]
+    told += [f"{len(scenes[name]):,} {name}" for name in ("dropped", "lost") if scenes[name]]
+    if scenes["empty"]:
+        told.append(f"no observation in {', '.join(scenes['empty'])}")
+    return ", ".join(told)
 
 
 def encoding(name: str, selection: object) -> str:

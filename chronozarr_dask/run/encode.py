@@ -116,7 +116,7 @@ def run_input(
     except KeyboardInterrupt:
         run.workers.close(cancel=True)
         raise RunError(
-            f"interrupted; what is finished is kept in {run.journal.url}: go on with resume (encode --resume)"
+            f"interrupted; what is finished is kept in {run.journal.url}: go on with resume (--resume)"
         ) from None
     except BaseException:
         run.workers.close(cancel=True)
@@ -195,7 +195,7 @@ def _claim(target: Objects, journal: Journal, beside: Journal) -> None:
     if not complete and (claim := beside.read(CLAIM)) is not None:
         raise TargetError(
             f"{target.url} is not complete: {claim.get('journal', beside.url)} is the journal of a run that was "
-            f"interrupted or is still running. Go on with it with resume (encode --resume); or name another target; "
+            f"interrupted or is still running. Go on with it with resume (--resume); or name another target; "
             f"or, to begin anew, remove both yourself"
         )
     if not target.is_empty():
@@ -226,7 +226,7 @@ def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan | No
             if (elsewhere := claim.get("journal", journal.url)) != journal.url:
                 raise ResumeError(f"the run into {target.url} has its journal elsewhere: name journal={elsewhere}")
             return None
-        raise ResumeError(f"there is no run to resume: {journal.url}/{CLAIM} does not exist; encode without resume")
+        raise ResumeError(f"there is no run to resume: {journal.url}/{CLAIM} does not exist; begin without resume")
     if doc["version"] != __version__:
         raise ResumeError(
             f"the run in {journal.url} was begun by version {doc['version']}, this is {__version__}: finish it with "

@@ -23,6 +23,7 @@ from chronozarr_dask.run.produce import Product, check_no_secrets
 from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import Workers
+from chronozarr_dask.store.journal import check_apart, claim_url, journal_url
 from chronozarr_dask.store.target import Objects, open_target
 
 KEPT = {"none": 0.62, "star-delta": 0.53}
@@ -134,7 +135,7 @@ def forecast(document: Document, recipe: Recipe, workers: Workers) -> Forecast:
         raw_bytes=raw,
         write_bytes={e: int(raw * share) for e, share in KEPT.items() if choice in ("auto", e)},
         encoding=choice,
-        refused=_refused(target, spec),
+        refused=_refused(target, recipe, spec),
     )
 
 
@@ -175,7 +176,7 @@ def _n_tasks(plan: Plan) -> int:
     return total
 
 
-def _refused(target: Objects, spec: StoreSpec) -> tuple[str, ...]:
+def _refused(target: Objects, recipe: Recipe, spec: StoreSpec) -> tuple[str, ...]:
     out = []
 
     def check(what: Callable[[], object]) -> None:
@@ -184,7 +185,16 @@ def _refused(target: Objects, spec: StoreSpec) -> tuple[str, ...]:
         except ChronozarrError as error:
             out.append(str(error))
 
+    options = dict(recipe.target.storage_options)
+    journal = open_target(journal_url(target.url, recipe.target.journal), options)
+    beside = open_target(claim_url(target.url, journal.url), options)
+    check(lambda: check_apart(target, journal))
     check(lambda: check_space(target, spec))
     if not target.is_empty():
         out.append(f"{target.url} is not empty: a store is written under a new prefix; name another target")
+    elif not (journal.is_empty() and beside.is_empty()):
+        out.append(
+            f"{journal.url} is not empty: a run into {target.url} was interrupted or is still running. Go on with it "
+            f"with resume (--resume), or name another target"
+        )
     return tuple(out)

@@ -201,7 +201,7 @@ class Encode:
             raise RunError(
                 f"{len(outcome.failures)} of {total} regions failed {first.tries} times and there is no root document; "
                 f"the first is {first.region}: {first.error}. What is finished is kept in {self.journal.url}: mend the "
-                f"cause and go on with resume (encode --resume)"
+                f"cause and go on with resume (--resume)"
             )
         return outcome
 

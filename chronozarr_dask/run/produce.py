@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chronozarr_dask.errors import InputError
+from chronozarr_dask._version import __version__
+from chronozarr_dask.errors import InputError, ResumeError
 from chronozarr_dask.format.times import render_time
 from chronozarr_dask.options import EncodeOptions, make_options
 from chronozarr_dask.options.recipe import ENCODE_FIELDS, PRODUCT, Recipe
@@ -16,12 +17,12 @@ from chronozarr_dask.run.composites import Composites, make_composites, make_pro
 from chronozarr_dask.run.encode import run_input
 from chronozarr_dask.run.found import Found, find
 from chronozarr_dask.run.job import Progress
-from chronozarr_dask.run.prepare import Input
+from chronozarr_dask.run.prepare import Input, differences
 from chronozarr_dask.run.recipecheck import secret_faults
 from chronozarr_dask.run.recipes import Document, flat, read_recipe
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.scenebook import SceneBook, UsedScene
-from chronozarr_dask.store.journal import ITEMS, RECIPE, Journal, dump, journal_url
+from chronozarr_dask.store.journal import ITEMS, PLAN, RECIPE, Journal, dump, journal_url
 from chronozarr_dask.store.target import open_target
 
 NOT_PRODUCT = frozenset({"source.page_size", "source.sign"})
@@ -133,7 +134,9 @@ def run_document(
 
 def product_identity(recipe: Recipe) -> dict[str, Any]:
     """The fields that decide what the pixels are, by their dotted path."""
-    fields = flat(recipe.model_dump(mode="json", include=set(PRODUCT)))
+    fields = flat(recipe.model_dump(mode="json", include=set(PRODUCT), exclude_none=True))
+    bands = fields["source.bands"]
+    fields["source.bands"] = [band["name"] if list(band) == ["name"] else band for band in bands]
     return {k: v for k, v in fields.items() if k not in NOT_PRODUCT}
 
 
@@ -144,8 +147,23 @@ def check_no_secrets(recipe: Recipe) -> None:
 
 
 def _frozen(recipe: Recipe) -> Found | None:
-    """The scenes of the run that is resumed; None when it ended before they were frozen."""
+    """The scenes of the run that is resumed; None when it ended before they were frozen.
+
+    Raises
+    ------
+    ResumeError
+        If it was the run of another recipe: its scenes are not those of this one.
+    """
     target = open_target(recipe.target.url, dict(recipe.target.storage_options))
     place = journal_url(target.url, recipe.target.journal)
-    doc: Mapping[str, Any] | None = Journal(open_target(place, dict(recipe.target.storage_options))).read(ITEMS)
+    journal = Journal(open_target(place, dict(recipe.target.storage_options)))
+    plan = journal.read(PLAN)
+    if plan is not None and plan["version"] == __version__:
+        before = {k: v for k, v in plan["identity"].items() if k.split(".")[0] in PRODUCT}
+        if changed := differences(before, product_identity(recipe)):
+            raise ResumeError(
+                f"{target.url} was begun with another recipe, and cannot go on with this one. {'; '.join(changed)}. To "
+                f"begin anew name another target, or remove {target.url} and {journal.url} first"
+            )
+    doc: Mapping[str, Any] | None = journal.read(ITEMS)
     return None if doc is None else Found.from_json(doc)
