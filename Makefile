@@ -11,13 +11,14 @@ LOCKS := requirements/uv.txt requirements/dev-3.11.txt requirements/dev-3.12.txt
 # make lock LOCK_ARGS=--upgrade
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+DEMO_ARGS ?=
 MINUTES ?= 5
 ATHERIS := atheris==3.0.0
 LOCK_ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env test lint format bench fuzz py312 py313 lock schema dist clean
+.PHONY: help env test lint format demo bench fuzz py312 py313 lock schema dist clean
 
 help:  ## print these lines
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-13s %s\n' "$$name" "$$text"; done
@@ -44,6 +45,9 @@ lint: env  ## check format, lint, types, layers, spelling and words
 format: env  ## format the code and mend what ruff can mend
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
+
+demo: env  ## see the whole job on a small world whose truth is known; what it makes lies in build/demo (DEMO_ARGS=--small)
+	$(PY) -m scripts.demo $(DEMO_ARGS)
 
 bench: env  ## run the benchmarks (half an hour) and write tests/benchmarks/RESULTS.md; fails where a claim does (BENCH_ARGS=...)
 	$(PY) -m tests.benchmarks $(BENCH_ARGS)

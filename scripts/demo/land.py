@@ -46,8 +46,11 @@ def smooth_noise(rng: np.random.Generator, shape: tuple[int, int], cell: float) 
     iy, ty = _steps(h, cell)
     ix, tx = _steps(w, cell)
     rows = lattice[iy] * (1 - ty[:, None]) + lattice[iy + 1] * ty[:, None]
-    out: F32 = rows[:, ix] * (1 - tx) + rows[:, ix + 1] * tx
-    return out
+    return _f32(rows[:, ix] * (1 - tx) + rows[:, ix + 1] * tx)
+
+
+def _f32(plane: npt.ArrayLike) -> F32:
+    return np.asarray(plane, np.float32)
 
 
 def _steps(n: int, cell: float) -> tuple[npt.NDArray[np.intp], F32]:
@@ -60,8 +63,7 @@ def _steps(n: int, cell: float) -> tuple[npt.NDArray[np.intp], F32]:
 def fractal(rng: np.random.Generator, shape: tuple[int, int], cell: float, octaves: int = 5) -> F32:
     """Noise (y, x) from 0 to 1 of many scales: of half the height at half the length."""
     parts = [smooth_noise(rng, shape, max(cell / 2**k, 1.0)) / 2**k for k in range(octaves)]
-    out: F32 = sum(parts[1:], parts[0]) / (2 - 0.5 ** (octaves - 1))
-    return out
+    return _f32(sum(parts[1:], parts[0]) / (2 - 0.5 ** (octaves - 1)))
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,7 @@ class Land:
         h = self.height
         course = 0.60 + 0.09 * np.sin(6.9 * x / h + 0.6) + 0.035 * np.sin(17.0 * x / h + 2) + 0.012 * np.sin(41 * x / h)
         slope = 0.62 * np.cos(6.9 * x / h + 0.6) + 0.6 * np.cos(17.0 * x / h + 2)
-        out: F32 = np.abs(y - h * course.astype(np.float32)) / np.sqrt(1 + slope.astype(np.float32) ** 2)
-        return out
+        return _f32(np.abs(y - h * course) / np.sqrt(1 + slope**2))
 
     @cached_property
     def relief(self) -> F32:
@@ -120,22 +121,19 @@ class Land:
         h = self.height
         hills = fractal(np.random.default_rng(11), self.shape, h / 3, 6)
         valley = np.clip((self._river / h - 0.05) / 0.45, 0, 1)
-        out: F32 = 20 + 700 * hills * valley * valley * (3 - 2 * valley) + 12 * hills
-        return out
+        return _f32(20 + 700 * hills * valley * valley * (3 - 2 * valley) + 12 * hills)
 
     @cached_property
     def _slope(self) -> F32:
         """Slope towards the sun, which stands in the south-south-east when the satellite passes."""
         dy, dx = np.gradient(self.relief, 10.0 * 1024 / self.height)
-        out: F32 = np.clip(0.94 * dy * -1 + 0.34 * dx * -1, -0.35, 0.35)
-        return out
+        return _f32(np.clip(-0.94 * dy - 0.34 * dx, -0.35, 0.35))
 
     @cached_property
     def _texture(self) -> F32:
         rng = np.random.default_rng(12)
         grain = rng.standard_normal(self.shape, np.float32) * 0.035
-        out: F32 = 1 + grain * np.where(np.isin(self._cover, (_CONIFER, _WOOD)), 2.6, 1).astype(np.float32)
-        return out
+        return _f32(1 + grain * np.where(np.isin(self._cover, (_CONIFER, _WOOD)), 2.6, 1))
 
     # ---- what is where ----
 
@@ -164,7 +162,7 @@ class Land:
         """Kind of parcel, and where the hedges between them are: strips that turn from one commune to the next."""
         y, x = self._yx
         h, w = self.shape
-        seeds = rng.random((9, 2), np.float32) * np.float32([h, w])
+        seeds = _f32(rng.random((9, 2)) * (h, w))
         bend = 30 * smooth_noise(rng, self.shape, 90)
         commune = np.argmin([np.hypot(y + bend - a, x - bend - b) for a, b in seeds], axis=0)
         angle = rng.uniform(0, math.pi, len(seeds)).astype(np.float32)[commune]

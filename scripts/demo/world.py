@@ -39,8 +39,11 @@ class World:
         Pixels of a tile.
     overlap : int
         Pixels that the two tiles share.
+    first : (year, month)
     n_month, empty : int
         Months, and which of them has no clear pixel.
+    chunk_size : int
+        Of the store: small enough that it has a pyramid.
     """
 
     tile: int = 768
@@ -48,6 +51,7 @@ class World:
     first: tuple[int, int] = (2021, 7)
     n_month: int = 12
     empty: int = 4
+    chunk_size: int = 256
 
     @property
     def land(self) -> Land:
@@ -82,7 +86,7 @@ class World:
         x1, y0 = CORNER[0] + land.width * PIXEL - edge, CORNER[1] - land.height * PIXEL + edge
         to_degrees = pyproj.Transformer.from_crs(CRS, "OGC:CRS84", always_xy=True).transform
         (nw, n1), (ne, n2), (sw, s1), (se, s2) = (to_degrees(x, y) for y in (y1, y0) for x in (x0, x1))
-        return tuple(round(v, 5) for v in (max(nw, sw), max(s1, s2), min(ne, se), min(n1, n2)))  # type: ignore[return-value]
+        return round(max(nw, sw), 5), round(max(s1, s2), 5), round(min(ne, se), 5), round(min(n1, n2), 5)
 
     @property
     def window(self) -> tuple[slice, slice]:
