@@ -18,7 +18,8 @@ from chronozarr_dask.format.dtypes import Number, check_nodata, fill_value, is_f
 from chronozarr_dask.format.georef import Georeference
 from chronozarr_dask.format.planes import Plane
 from chronozarr_dask.format.provenance import Provenance
-from chronozarr_dask.graph.scenes import Composition, SceneFrames, SceneUse, Strips, Timestep, making_bytes
+from chronozarr_dask.graph.composition import Composition, SceneUse, Strips, Timestep
+from chronozarr_dask.graph.scenes import SceneFrames, making_bytes
 from chronozarr_dask.options.recipe import Recipe
 from chronozarr_dask.plan.shape import Blocks
 from chronozarr_dask.run.found import Found, area_of, period_ms, signer

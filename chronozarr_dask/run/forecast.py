@@ -11,7 +11,7 @@ import numpy as np
 
 from chronozarr_dask.errors import ChronozarrError
 from chronozarr_dask.format.layout import Window
-from chronozarr_dask.graph.scenes import SceneUse
+from chronozarr_dask.graph.composition import SceneUse
 from chronozarr_dask.options.recipe import Recipe
 from chronozarr_dask.plan.objects import count_objects
 from chronozarr_dask.plan.plan import Plan
@@ -142,15 +142,16 @@ def forecast(document: Document, recipe: Recipe, workers: Workers) -> Forecast:
 def _read_bytes(product: Product) -> int:
     raster = product.composites.raster
     whole = Window(0, raster.height, 0, raster.width)
-    itemsize = np.dtype(raster.dtype).itemsize
+    sizes = [np.dtype(raster.dtype).itemsize] * raster.n_band
+    sizes += [1 if product.recipe.source.bits is None else 2]  # of a class plane: SCL is uint8, QA_PIXEL uint16
     total = 0
     for step in product.composites.frames.timesteps:
         for use in (use for tiles in step.observations for use in tiles):
             pixels = _pixels(use, whole)
             size = abs(raster.georef.transform[0])
-            for asset in use.scene.assets:
+            for asset, itemsize in zip(use.scene.assets, sizes, strict=False):
                 finer = 1.0 if asset.transform is None else min(1.0, (size / abs(asset.transform[0])) ** 2)
-                total += int(pixels * finer * (1 if asset is use.scene.assets[-1] else itemsize))
+                total += int(pixels * finer * itemsize)
     return total
 
 

@@ -106,7 +106,7 @@ def make(folder: str, edge: int) -> None:
 def ours(folder: str, edge: int) -> dict[str, Any]:
     """The composite as a region's task makes it."""
     from chronozarr_dask.format.layout import Window
-    from chronozarr_dask.graph.scenes import compose
+    from chronozarr_dask.graph.compose import compose
     from chronozarr_dask.run.composites import make_composites
     from chronozarr_dask.run.found import find
     from chronozarr_dask.run.recipes import Document
