@@ -153,9 +153,14 @@ class Encode:
     def _stage_sample(self, staged: StagedFrames, progress: Progress) -> None:
         regions = sorted(self.plan.sampled_regions())
         left = [r for r in regions if staged.maps and self.journal.objects.size(_mark(r)) is None]
-        for region, nbytes in run_all(self.workers, left, lambda r: partial(stage_region, staged, self.journal, r)):
+        if left:
+            progress("stage", 0, len(left), 0)
+        for n, (region, nbytes) in enumerate(
+            run_all(self.workers, left, lambda r: partial(stage_region, staged, self.journal, r)), 1
+        ):
             self.journal.objects.put(_mark(region), b"")
             self.staged_bytes += nbytes
+            progress("stage", n, len(left), self.staged_bytes)
 
     def _measure(self, staged: StagedFrames, progress: Progress) -> Selection:
         cells = sampled_cells(*self.spec.layout.grid(0))
