@@ -21,7 +21,7 @@ BAND_FIELDS = {"name", "common_name", "scale", "offset", "units"}
 
 def further_faults(recipe: Recipe) -> list[Fault]:
     """What is wrong with a recipe whose fields are each allowed."""
-    return [*secret_faults(recipe), *_refusals(recipe)]
+    return [*secret_faults(recipe), *_without_effect(recipe), *_refusals(recipe)]
 
 
 def secret_faults(recipe: Recipe) -> Iterator[Fault]:
@@ -51,6 +51,22 @@ def _held(url: str) -> str | None:
         return None if unsigned(url) == url else "a signature or a key"
     except InputError:
         return "a user name or a password"
+
+
+ONLY_FOR = {
+    "collections": ("api", "items"), "query": ("api", "items"), "ids": ("api", "items"), "filter": ("api",),
+    "date_format": ("files",), "storage_options": ("items", "files"),
+}  # fmt: skip
+"""Fields of a source, and the places of scenes that they mean something for."""
+
+
+def _without_effect(recipe: Recipe) -> Iterator[Fault]:
+    """What is given and would mean nothing."""
+    source = recipe.source
+    place = next(name for name in ("api", "items", "files") if getattr(source, name) is not None)
+    for name, places in ONLY_FOR.items():
+        if getattr(source, name) and place not in places:
+            yield ("source", name), f"means nothing for source.{place}, only for {' and '.join(places)}: leave it out"
 
 
 def _refusals(recipe: Recipe) -> Iterator[Fault]:

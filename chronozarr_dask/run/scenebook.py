@@ -118,7 +118,7 @@ class SceneBook:
 def _of_empty(empty: Sequence[str]) -> list[str]:
     if not empty:
         return []
-    return [f"{len(empty)} timesteps have no observation: {_listed(empty)}"]
+    return [f"timesteps without an observation: {_listed(empty)}"]
 
 
 def _of_lost(lost: Mapping[str, str], at: Mapping[str, str]) -> list[str]:

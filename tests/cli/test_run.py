@@ -60,7 +60,7 @@ def test_a_recipe_becomes_a_store(world: World) -> None:
         "run", written(world), "--set", "composite.method=mean", "--set", f"target={world.folder}/other"
     )
     assert code == 0
-    assert err == "warning: 1 timesteps have no observation: 2024-02\n"
+    assert err == "warning: timesteps without an observation: 2024-02\n"
     assert re.search(r"^scenes +3 used, no observation in 2024-02$", out, re.MULTILINE)
     assert "Open it in Python" in out
     store = open_store(world.folder / "other")
@@ -172,7 +172,7 @@ def test_messages_name_the_fields_of_a_recipe() -> None:
     ("arguments", "code", "said"),
     [
         (["--set", "run.reads=0"], 1, "error: --set: run.reads: 0 is not allowed; give a whole number from 1 to 256\n"),
-        (["--set", "sourc.x=0"], 1, "error: --set: sourc: there is no such field; did you mean source?"),
+        (["--set", "sources.x=0"], 1, "error: --set: sources: there is no such field; did you mean source?"),
         (["--set", "period.start=2030"], 1, "error: no item was found at"),
         (
             ["--set", "source.bands=[B99]"],

@@ -219,6 +219,14 @@ WRONG = {
         TEXT.replace("[B04]", "[B04]\n  classes: {keep: [0]}"),
         "r.yaml, line 5: source.classes: class 0 is",
     ),
+    "a query of files": (
+        TEXT.replace("items:", "query: {a: {lt: 1}}\n  files:"),
+        "r.yaml, line 3: source.query: means nothing for source.files, only for api and items: leave it out",
+    ),
+    "a format of dates of items": (
+        TEXT.replace("items:", "date_format: '%Y'\n  items:"),
+        "r.yaml, line 3: source.date_format: means nothing for source.items, only for files: leave it out",
+    ),
     "two bands of a name": (
         TEXT.replace("[B04]", "[B04, B04]"),
         "r.yaml, line 4: source.bands: two bands are named 'B04'",
@@ -287,7 +295,7 @@ def test_what_is_wrong_is_said_with_its_line(case: str) -> None:
 
 
 SET_WRONG = {
-    "targt.url=x": "--set: targt: there is no such field; did you mean target?",
+    "targets.url=x": "--set: targets: there is no such field; did you mean target?",
     "source.offst=none": "--set: source.offst: there is no such field; did you mean offset?",
     "source.offset=maybe": '--set: source.offset: "maybe" is not allowed; give auto, none or a whole number',
     "version=2": "--set: version: 2 is not allowed; give 1",
