@@ -126,7 +126,7 @@ def _of_lost(lost: Mapping[str, str], at: Mapping[str, str]) -> list[str]:
     for name in sorted(lost):
         by_step[at[name]].append(name)
     return [
-        f"{text} lost {len(names)} scenes that could not be read: {_listed(names)}"
+        f"{text} lost {len(names)} {'scene' if len(names) == 1 else 'scenes'} that could not be read: {_listed(names)}"
         for text, names in sorted(by_step.items())
     ]
 

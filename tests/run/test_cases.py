@@ -146,7 +146,7 @@ def test_5_keep_going(world):
     a_missing_file(world)
     done = program(world, "--keep-going", "--json", source__offset="none")
     assert done.returncode == 0, done.stderr
-    assert "2024-02 lost 1 scenes that could not be read: FEB2" in done.stderr
+    assert "2024-02 lost 1 scene that could not be read: FEB2" in done.stderr
     store = open_store(world.folder / "store")
     assert only(store.read_coverage(1)) == 1
     assert store.read(1)[:, 5, 5].tolist() == [1700, 1800]
