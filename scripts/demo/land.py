@@ -91,7 +91,7 @@ class Land:
     def snow(self, day: float) -> npt.NDArray[np.bool_]:
         """Where snow lies (y, x): down to a height that depends on the day."""
         lowest = np.interp(day, (0, 15, 45, 62, 330, 350, 366), (400, 330, 400, 900, 900, 480, 400))
-        out: npt.NDArray[np.bool_] = self.relief + 900 * (self._texture - 1) > lowest
+        out: npt.NDArray[np.bool_] = self.relief + 200 * (self._texture - 1) > lowest
         return out
 
     def parcels_of(self, crop: str) -> npt.NDArray[np.bool_]:

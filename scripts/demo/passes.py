@@ -122,7 +122,7 @@ def make_passes(first: tuple[int, int], n_month: int, empty: int) -> list[Pass]:
         days = (4, 14, 24) if i % 3 != 1 else (9, 22)
         for k, day in enumerate(days):
             moment = dt.datetime(year, month, day, 10, 56, 19, 24000, dt.UTC)
-            cover = 1.0 if i == empty else float(rng.choice((0.0, 0.12, 0.3, 0.5, 0.7)))
+            cover = 1.0 if i == empty else float(rng.choice((0.0, 0.1, 0.2, 0.35, 0.6)))
             platform = "sentinel-2a" if (i + k) % 2 else "sentinel-2b"
             passes.append(Pass(moment, platform, cover, is_edge=k == 1 and i % 2 == 0, twin=i == 2 and k == 0))
     return passes
@@ -189,6 +189,6 @@ def look(land: Land, a: Pass) -> Look:
     ground = land.reflectance(a.day)
     ground += rng.integers(-14, 15, ground.shape, np.int8)
     y, x = np.ogrid[: land.height // 2, : land.width // 2]
-    is_seen = np.broadcast_to((x > 0.17 * land.width + 0.24 * y) if a.is_edge else (x >= 0), (y.size, x.size))
+    is_seen = np.broadcast_to((x > 0.06 * land.width + 0.24 * y) if a.is_edge else (x >= 0), (y.size, x.size))
     sky = make_sky(a.seed, land.shape, a.cover)
     return Look(ground, ground_classes(ground, land.snow(a.day)), is_seen, sky)
