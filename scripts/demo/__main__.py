@@ -73,10 +73,10 @@ def demo(folder: Path, world: World) -> None:
     """All steps."""
     began = time.monotonic()
     with step(f"A world of {len(world.months)} months, {len(world.scenes)} scenes, and its truth"):
-        say(f"two tiles of {world.tile} x {world.tile} pixels, clouds and shadows, baselines with and without offset,")
-        say(f"a reprocessed twin, a month without a clear pixel ({world.months[world.empty]})")
+        say(f"two tiles of {world.tile} x {world.tile} pixels, clouds and shadows, a reprocessed twin,")
+        say(f"baselines with and without offset, no clear pixel in {world.months[world.empty]}")
         write_truth(world, folder / "truth.npz")
-        say(f"truth   {folder / 'truth.npz'}, computed in plain numpy before there was a scene")
+        say(f"truth   {folder / 'truth.npz'}, in plain numpy, before there is a scene")
         write_scenes(world, folder / "scenes")
     with contextlib.ExitStack() as stack:
         with step("Servers, as out there"):
