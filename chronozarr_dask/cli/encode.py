@@ -60,6 +60,10 @@ def encode_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.", rich_help_panel=WORK)
     ] = False,
+    fail_fast: Annotated[
+        bool,
+        typer.Option("--fail-fast", help="End the run by the first region that failed 3 times.", rich_help_panel=WORK),
+    ] = False,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -106,7 +110,7 @@ def encode_command(
         warnings_told(bars.console),
         interruptible(bars, places.target, places.target_options, options["journal"]),
     ):
-        report = _encode(places, options, bars, scheduler, resume=resume)
+        report = _encode(places, options, bars, scheduler, resume=resume, fail_fast=fail_fast)
     if as_json:
         print_json(report.to_json())
     elif not quiet:
@@ -116,7 +120,7 @@ def encode_command(
 
 
 def _encode(
-    places: Places, options: Mapping[str, Any], bars: Bars, scheduler: str | None, *, resume: bool
+    places: Places, options: Mapping[str, Any], bars: Bars, scheduler: str | None, *, resume: bool, fail_fast: bool
 ) -> RunReport:
     from chronozarr_dask.run.clients import connected
     from chronozarr_dask.run.encode import ChronozarrWarning, encode
@@ -137,4 +141,5 @@ def _encode(
         raise InputError(f"{places.source} cannot be opened: {error}") from error
     with connected(scheduler) as client:
         how: Any = {"storage_options": places.target_options, "client": client, "resume": resume, "progress": bars}
+        how["fail_fast"] = fail_fast
         return encode(cube, places.target, **how, **options)

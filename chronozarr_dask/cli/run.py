@@ -33,6 +33,9 @@ def run_command(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Leave out scenes that cannot be read, and tell of them.")
     ] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="End the run by the first region that failed three times.")
+    ] = False,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="KIND", help="threads, local, or a scheduler's address, in place of cluster.kind."),
@@ -50,6 +53,7 @@ def run_command(
     if dry_run and resume:
         raise typer.BadParameter("--dry-run says what a new run would do: leave out --resume")
     settings = [*(setting or ()), *(["run.keep_going=true"] if keep_going else [])]
+    settings += ["run.fail_fast=true"] if fail_fast else []
     settings += [f"cluster.kind={cluster}"] if cluster else []
     with (
         errors_told(in_fields),

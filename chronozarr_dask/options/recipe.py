@@ -185,6 +185,9 @@ class RunPart(Part):
     keep_going: bool = Field(
         False, description="Leave out a scene that cannot be read, and tell of it, instead of ending the run."
     )
+    fail_fast: bool = Field(
+        False, description="End the run by the first region that failed three times, instead of storing all others."
+    )
     reads: int = Field(8, ge=1, le=256, description="Reads in flight in one process.")
 
 

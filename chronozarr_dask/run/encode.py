@@ -9,6 +9,7 @@ import os
 import socket
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -52,6 +53,7 @@ def encode(
     storage_options: Mapping[str, Any] | None = None,
     client: Any = None,
     resume: bool = False,
+    fail_fast: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> RunReport:
@@ -70,6 +72,8 @@ def encode(
         for each core.
     resume : bool
         Go on with an interrupted run of the same input and options.
+    fail_fast : bool
+        End the run by the first region that failed three times, instead of storing all others first.
     progress : callable, optional
         Called as progress(stage, done, total, nbytes).
     **options
@@ -94,7 +98,8 @@ def encode(
         cube_ = read_cube(cube, chosen)
         given = Input(cube_, CubeFrames(cube_))
     place = os.fspath(target), dict(storage_options or {})
-    return run_input(given, *place, chosen, client=client, resume=resume, progress=progress, clock=clock)
+    how: Any = {"client": client, "resume": resume, "fail_fast": fail_fast, "progress": progress, "clock": clock}
+    return run_input(given, *place, chosen, **how)
 
 
 def run_input(
@@ -105,12 +110,13 @@ def run_input(
     *,
     client: Any,
     resume: bool,
+    fail_fast: bool,
     progress: Progress | None,
     clock: Clock,
 ) -> RunReport:
     """Encode what is described, from the plan to the report; errors as of `encode`."""
     with clock.stage("plan"):
-        run = _prepare(given, target, options, storage_options, client, resume)
+        run = replace(_prepare(given, target, options, storage_options, client, resume), fail_fast=fail_fast)
     try:
         report = run.finish(clock, progress or NoProgress())
     except KeyboardInterrupt:

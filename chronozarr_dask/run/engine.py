@@ -80,12 +80,18 @@ def _check_may_pass(item: Any, n_tries: int, error: BaseException) -> None:
 
 
 def run_regions(
-    workers: Workers, order: Order, build: Callable[[Region], Build], on_stored: Callable[[Region, Any], None]
+    workers: Workers,
+    order: Order,
+    build: Callable[[Region], Build],
+    on_stored: Callable[[Region, Any], None],
+    *,
+    fail_fast: bool = False,
 ) -> Outcome:
     """Run all regions that are left, each when what it needs is there.
 
-    A region that fails by fault of a worker or of the target is set aside after three tries, and the rest goes on. An
-    error of the input, or a target that is full or closed, lets what is in flight finish and ends the run.
+    A region that fails by fault of a worker or of the target is set aside after three tries, and the rest goes on, or
+    with `fail_fast` nothing more begins. An error of the input, or a target that is full or closed, lets what is in
+    flight finish and ends the run.
 
     Raises
     ------
@@ -94,7 +100,8 @@ def run_regions(
     outcome, tries, in_flight = Outcome(), Counter[Region](), 0
     fatal: BaseException | None = None
     while True:
-        while fatal is None and workers.capacity > 0 and (region := order.next()) is not None:
+        stopped = fatal is not None or (fail_fast and bool(outcome.failures))
+        while not stopped and workers.capacity > 0 and (region := order.next()) is not None:
             workers.submit(region, build(region))
             in_flight += 1
         if not in_flight:

@@ -73,6 +73,8 @@ class Encode:
     gap_fill : "none" or "carry-forward"
     book : SceneBook or None
         Tells of the scenes of composites.
+    fail_fast : bool
+        Whether the first region that is set aside ends the run.
     """
 
     target: Objects
@@ -88,6 +90,7 @@ class Encode:
     resumed: bool
     gap_fill: GapFill = "none"
     book: SceneBook | None = None
+    fail_fast: bool = False
     staged_bytes: int = 0
 
     def finish(self, clock: Clock, progress: Progress) -> RunReport:
@@ -199,7 +202,11 @@ class Encode:
             progress("run", total - order.n_left, total, nbytes)
 
         progress("run", total - order.n_left, total, 0)
-        outcome = run_regions(self.workers, order, lambda r: partial(region_receipt, job, r), on_stored)
+
+        def build(region: Region) -> Build:
+            return partial(region_receipt, job, region)
+
+        outcome = run_regions(self.workers, order, build, on_stored, fail_fast=self.fail_fast)
         if outcome.failures:
             self.journal.write_failures([f.to_json() for f in outcome.failures])
             first = outcome.failures[0]

@@ -128,7 +128,8 @@ def run_document(
         product = Product.of(recipe, found)
         given = product.input(document)
     target = recipe.target
-    how: Any = {"client": client, "resume": resume, "progress": progress, "clock": clock}
+    run = {"fail_fast": recipe.run.fail_fast}
+    how: Any = {"client": client, "resume": resume, "progress": progress, "clock": clock, **run}
     return run_input(given, target.url, dict(target.storage_options), product.options, **how)
 
 
