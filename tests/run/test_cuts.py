@@ -179,6 +179,8 @@ def run(world: World, target: Path, cut: Cut, client: Any, **options: Any) -> tu
     return made, report.regions
 
 
+@pytest.mark.cluster
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_cut_gives_the_same_bytes(
     variant: str, world: World, other_tiles: World, client: Client, tmp_path: Path

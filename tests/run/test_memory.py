@@ -62,6 +62,7 @@ def recipe(world: World, size: int) -> str:
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from /proc")
+@pytest.mark.slow
 @pytest.mark.parametrize("is_nested", [True, False], ids=["on the grid", "resampled"])
 def test_forty_scenes_stay_within_three_stacks(is_nested: bool, tmp_path: Path) -> None:
     folders = [tmp_path / "small", tmp_path / "large"]
