@@ -67,7 +67,7 @@ class Bars:
         self.console = Console(stderr=True)
         self._shown = not quiet and sys.stderr.isatty()
         self._tasks: dict[str, TaskID] = {}
-        width = max(map(len, ("commit", first, *self._names.values())))
+        width = max(map(len, ("cluster", first, *self._names.values())))
         self._bars = _Bars(
             TextColumn(f"{{task.description:<{width}}}"),
             BarColumn(bar_width=BAR if self.console.width >= WIDE else NARROW_BAR),

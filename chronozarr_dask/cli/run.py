@@ -57,7 +57,7 @@ def run_command(
     settings += [f"cluster.kind={cluster}"] if cluster else []
     with (
         errors_told(in_fields),
-        Bars(quiet=quiet or dry_run, first="search") as bars,
+        Bars(quiet=quiet or dry_run, first="recipe") as bars,
         warnings_told(bars.console, in_fields),
     ):
         from chronozarr_dask.run.recipes import read_recipe
@@ -88,12 +88,14 @@ def in_fields(text: str) -> str:
 
 
 def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> Any:
-    from chronozarr_dask.run.clients import cluster_client
+    from chronozarr_dask.run.clients import THREADS, cluster_client
     from chronozarr_dask.run.encode import ChronozarrWarning
     from chronozarr_dask.run.produce import run_document
 
     warnings.simplefilter("always", ChronozarrWarning)
     c = recipe.cluster
+    if c.kind != THREADS:
+        bars("cluster", 0, 1, 0)
     with cluster_client(c.kind, workers=c.workers, threads=c.threads, memory=c.memory) as client:
         return run_document(document, recipe, resume=resume, client=client, progress=bars)
 

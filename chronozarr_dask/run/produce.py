@@ -16,7 +16,7 @@ from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.composites import Composites, make_composites, make_provenance
 from chronozarr_dask.run.encode import run_input
 from chronozarr_dask.run.found import Found, find
-from chronozarr_dask.run.job import Progress
+from chronozarr_dask.run.job import NoProgress, Progress
 from chronozarr_dask.run.prepare import Input, differences
 from chronozarr_dask.run.recipecheck import secret_faults
 from chronozarr_dask.run.recipes import Document, flat, read_recipe
@@ -121,9 +121,11 @@ def run_document(
     As of `encode`; InputError also for what is wrong with the recipe or its items.
     """
     check_no_secrets(recipe)
-    clock = Clock()
+    clock, told = Clock(), progress or NoProgress()
+    told("search", 0, 1, 0)
     with clock.stage("search"):
         found = (_frozen(recipe) if resume else None) or find(recipe)
+    told("plan", 0, 1, 0)
     with clock.stage("plan"):
         product = Product.of(recipe, found)
         given = product.input(document)
