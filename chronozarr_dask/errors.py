@@ -9,6 +9,10 @@ class InputError(ChronozarrError, ValueError):
     """The input raster, or an option, is not something that can be stored."""
 
 
+class ReadError(InputError):
+    """A file of the input cannot be opened or read: it is missing, torn, or its host does not answer."""
+
+
 class PlanError(ChronozarrError, ValueError):
     """The work does not fit: memory, number of objects, shape of the source."""
 

@@ -10,11 +10,11 @@ strip and one timestep and no block is decoded twice for it. A bounded number of
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from chronozarr_dask.composite.mosaic import merge_tile
 from chronozarr_dask.composite.reduce import reduce_observations
 from chronozarr_dask.composite.validity import apply_offset, count_least, drop_missing
-from chronozarr_dask.errors import InputError
+from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.format.layout import Window
 from chronozarr_dask.graph.composition import Composed, Composition, SceneUse, Timestep
 from chronozarr_dask.source.bandfile import Centres
@@ -101,7 +101,7 @@ class _Stack:
             return _Tile(use, None, None)
         try:
             plane = self.composition.observer.classes(use.scene, use.scene.assets[-1], self.centres, rule.nothing)
-        except InputError as error:
+        except ReadError as error:
             self._lose(use, error)
             return None
         if plane is None:
@@ -121,7 +121,7 @@ class _Stack:
         """
         try:
             read = self._bands(tile, bands if is_first else None)
-        except InputError as error:
+        except ReadError as error:
             self._lose(tile.use, error)
             return
         if read is None:
@@ -152,6 +152,11 @@ class _Stack:
             drop_missing(valid, plane.pixels[None], plane.missing)
             if plane.present is not None:
                 valid &= plane.present
+            is_dn = plane.pixels.dtype.kind == "u"
+            if is_dn and (use.offset or use.scene.is_sentinel2):
+                drop_missing(valid, plane.pixels[None], 0)  # DN 0 is no value, whatever the store's nodata is
+            if use.offset:  # before the cast: the sum may fit where the pixel does not
+                apply_offset(plane.pixels[None], use.offset, 0 if is_dn else int(composition.nodata or 0))
             pixels[i] = self._as_stored(plane.pixels, valid, f"band {asset.name!r} of {use.scene.where}")
             if not valid.any():
                 self._tell(use, 0, 0)
@@ -160,11 +165,7 @@ class _Stack:
         assert pixels is not None
         assert valid is not None
         drop_missing(valid, pixels, composition.nodata)
-        if use.offset:
-            apply_offset(pixels, use.offset, int(composition.nodata or 0))
-            least, n_valid = count_least(pixels, valid)
-        else:
-            least, n_valid = 0, int(np.count_nonzero(valid))
+        least, n_valid = count_least(pixels, valid) if use.offset else (0, int(np.count_nonzero(valid)))
         self._tell(use, n_valid, least)
         return part, pixels, valid
 
@@ -193,16 +194,22 @@ class _Stack:
         told[0] += n_valid
         told[1] += least
 
-    def _lose(self, use: SceneUse, error: InputError) -> None:
+    def _lose(self, use: SceneUse, error: ReadError) -> None:
         if not self.composition.keep_going:
             raise error
         self.out.lost.append({"id": use.scene.id, "error": str(error)})
 
 
-@cache
+_pools: dict[int, ThreadPoolExecutor] = {}
+_pools_lock = threading.Lock()
+
+
 def _pool(n: int) -> ThreadPoolExecutor:
     """Threads that read, shared by the regions of a process: so many reads are in flight in it at most."""
-    return ThreadPoolExecutor(n, thread_name_prefix="read")
+    with _pools_lock:
+        if n not in _pools:
+            _pools[n] = ThreadPoolExecutor(n, thread_name_prefix="read")
+        return _pools[n]
 
 
 def _bounded(pool: ThreadPoolExecutor, work: Callable[[T], U], items: Iterable[T], ahead: int) -> Iterator[U]:

@@ -96,12 +96,12 @@ class Composition:
         Of the store: a pixel that has it in any band is not valid.
     fill : number
         What a pixel without a valid observation holds.
+    reads : int
+        Reads in flight at a time in one process.
     cast : bool
         Whether sources of another dtype are taken where every value fits.
     keep_going : bool
         Whether a scene that cannot be read is left out and told of, instead of ending the run.
-    reads : int
-        Reads in flight at a time in one process.
     strips : Strips
     """
 
@@ -112,9 +112,9 @@ class Composition:
     dtype: str
     nodata: Number | None
     fill: Number
+    reads: int
     cast: bool = False
     keep_going: bool = False
-    reads: int = 8
     strips: Strips = Strips()
 
 

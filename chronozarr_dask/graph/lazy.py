@@ -17,7 +17,8 @@ from dask.delayed import Delayed, delayed
 
 def call(function: Callable[..., Any], *args: Any, name: str) -> Delayed:
     """A call of `function` as the task `name`; lazy arguments are computed first."""
-    out: Delayed = delayed(function, pure=False)(*args, dask_key_name=name)
+    # Dask must not look for collections within the function: that would walk through every field of every scene.
+    out: Delayed = delayed(function, pure=False, traverse=False)(*args, dask_key_name=name)
     return out
 
 

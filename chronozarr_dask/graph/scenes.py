@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import dask.array as da
@@ -20,6 +21,29 @@ from chronozarr_dask.graph.composition import Composed, Composition, Timestep
 from chronozarr_dask.graph.frames import DATA, Unit
 from chronozarr_dask.graph.lazy import array_of, call
 from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.source.bandfile import KEPT_POSITIONS
+
+MADE_POSITIONS = 4
+"""Planes of centres in hand while a set of them is transformed, beside those that are kept."""
+
+
+@dataclass(frozen=True)
+class SourcePixels:
+    """What the files hold for one pixel of the grid.
+
+    Attributes
+    ----------
+    itemsize : int
+        Bytes of a value in the files.
+    in_a_pixel : float
+        Pixels of a file in a pixel of the grid, at least 1.
+    is_resampled : bool
+        Whether any scene has to be.
+    """
+
+    itemsize: int
+    in_a_pixel: float
+    is_resampled: bool
 
 
 @dataclass(frozen=True)
@@ -84,9 +108,17 @@ class _Compose:
         return compose(self.composition, self.steps, self.window)
 
 
-def making_bytes(timesteps: Iterable[Timestep], n_band: int, dtype: str, *, resampled: bool) -> int:
-    """Bytes of one pixel that the fullest timestep takes while it is composited (`PixelBytes.making`)."""
-    most = max((len(t.observations) for t in timesteps), default=0)
-    one = n_band * np.dtype(dtype).itemsize + 1
-    positions = 16 * 2 if resampled else 0
-    return most * one + min(most, Composition.reads) * one + positions
+def making_bytes(timesteps: Iterable[Timestep], composition: Composition, source: SourcePixels) -> int:
+    """Bytes of one pixel that the fullest timestep takes while it is composited (`PixelBytes.making`).
+
+    The stack and its validity; the class validity of every tile; of each read in flight a tile and what is taken out of
+    a file; the transformed centres.
+    """
+    n_observations, n_tiles = 0, 0
+    for t in timesteps:
+        n_observations = max(n_observations, len(t.observations))
+        n_tiles = max(n_tiles, sum(map(len, t.observations)))
+    stored = composition.n_band * np.dtype(composition.dtype).itemsize
+    one_read = stored + 2 * source.itemsize * source.in_a_pixel
+    positions = 16 * (KEPT_POSITIONS + MADE_POSITIONS) if source.is_resampled else 0
+    return ceil(n_observations * (stored + 1) + n_tiles + min(n_tiles, composition.reads) * one_read + positions)

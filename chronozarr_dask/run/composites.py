@@ -19,17 +19,17 @@ from chronozarr_dask.format.georef import Georeference
 from chronozarr_dask.format.planes import Plane
 from chronozarr_dask.format.provenance import Provenance
 from chronozarr_dask.graph.composition import Composition, SceneUse, Strips, Timestep
-from chronozarr_dask.graph.scenes import SceneFrames, making_bytes
+from chronozarr_dask.graph.scenes import SceneFrames, SourcePixels, making_bytes
 from chronozarr_dask.options.recipe import Recipe
 from chronozarr_dask.plan.shape import Blocks
 from chronozarr_dask.run.found import Found, area_of, period_ms, signer
 from chronozarr_dask.source.bandfile import BandHeader
 from chronozarr_dask.source.crs import crs_warnings, parse_crs
 from chronozarr_dask.source.observe import Observer
-from chronozarr_dask.source.placement import Nested, Raster, place
+from chronozarr_dask.source.placement import Nested, Raster, Warped, place
 from chronozarr_dask.source.stac.area import bounds_in
 from chronozarr_dask.source.stac.described import describe_band
-from chronozarr_dask.source.stac.grid import Grid, derive_grid, named_grid
+from chronozarr_dask.source.stac.grid import Grid, ceil_pixels, derive_grid, floor_pixels, named_grid
 from chronozarr_dask.source.stac.items import Scene
 from chronozarr_dask.source.stac.reach import reach_of
 
@@ -146,8 +146,7 @@ def make_composites(recipe: Recipe, found: Found) -> Composites:
         starts, bands, grid.georeference, grid.height, grid.width, dtype, nodata,
         crs_warnings(parse_crs(grid.crs, "grid.crs")),
     )  # fmt: skip
-    resampled = not all(_nests(scene, grid) for scene in found.scenes)
-    making = making_bytes(steps, len(bands), dtype, resampled=resampled)
+    making = making_bytes(steps, composition, _source_pixels(found.scenes, headers, grid))
     return Composites(raster, SceneFrames(composition, steps), making, tuple(label(kind, ms) for ms in starts))
 
 
@@ -187,8 +186,8 @@ def _snapped(bounds: Sequence[float], resolution: float | tuple[float, float]) -
         raise InputError(f"grid.resolution is {resolution}: give a positive number")
     left, bottom, right, top = bounds
     return (
-        float(np.floor(left / rx) * rx), float(np.floor(bottom / ry) * ry),
-        float(np.ceil(right / rx) * rx), float(np.ceil(top / ry) * ry),
+        floor_pixels(left / rx) * rx, floor_pixels(bottom / ry) * ry,
+        ceil_pixels(right / rx) * rx, ceil_pixels(top / ry) * ry,
     )  # fmt: skip
 
 
@@ -270,6 +269,14 @@ def _timestep(recipe: Recipe, uses: Sequence[SceneUse]) -> Timestep:
 def _cloudiness(tiles: Sequence[SceneUse]) -> tuple[bool, float]:
     known = [t.scene.cloud_cover for t in tiles if t.scene.cloud_cover is not None]
     return not known, sum(known) / len(known) if known else 0.0
+
+
+def _source_pixels(scenes: Sequence[Scene], headers: Sequence[BandHeader], grid: Grid) -> SourcePixels:
+    """What the files hold for a pixel of the grid, by the headers of one scene and what the items say of all."""
+    placed = [place(h.raster, grid) for h in headers]
+    most = max((4 * p.half[0] * p.half[1] for p in placed if isinstance(p, Warped)), default=1.0)
+    itemsize = max(np.dtype(h.dtype).itemsize for h in headers)
+    return SourcePixels(itemsize, max(most, 1.0), not all(_nests(scene, grid) for scene in scenes))
 
 
 def _nests(scene: Scene, grid: Grid) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from chronozarr_dask.errors import ChronozarrError
+from chronozarr_dask.format.georef import Georeference
 from chronozarr_dask.format.layout import Window
-from chronozarr_dask.graph.composition import SceneUse
 from chronozarr_dask.options.recipe import Recipe
 from chronozarr_dask.plan.objects import count_objects
 from chronozarr_dask.plan.plan import Plan
@@ -23,6 +23,7 @@ from chronozarr_dask.run.produce import Product, check_no_secrets
 from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import Workers
+from chronozarr_dask.source.stac.assets import SceneAsset
 from chronozarr_dask.store.journal import check_apart, claim_url, journal_url
 from chronozarr_dask.store.target import Objects, open_target
 
@@ -50,7 +51,7 @@ class Forecast:
         without a clear pixel in a region is not read there.
     shape : (time, band, height, width)
     grid : mapping
-        crs, transform, bounds.
+        crs, transform.
     levels, regions, passes, tasks : int
     region_bytes, worker_bytes : int
         Peak bytes of a region, and of all that are in flight in one process.
@@ -147,17 +148,29 @@ def _read_bytes(product: Product) -> int:
     total = 0
     for step in product.composites.frames.timesteps:
         for use in (use for tiles in step.observations for use in tiles):
-            pixels = _pixels(use, whole)
-            size = abs(raster.georef.transform[0])
+            reach = use.reach or whole
+            inside = _n_pixels(_common(reach, whole))
             for asset, itemsize in zip(use.scene.assets, sizes, strict=False):
-                finer = 1.0 if asset.transform is None else min(1.0, (size / abs(asset.transform[0])) ** 2)
-                total += int(pixels * finer * itemsize)
+                total += int(_of_asset(asset, inside, inside / max(_n_pixels(reach), 1), raster.georef) * itemsize)
     return total
 
 
-def _pixels(use: SceneUse, whole: Window) -> int:
-    r = use.reach or whole
-    return max(min(r.y1, whole.y1) - max(r.y0, 0), 0) * max(min(r.x1, whole.x1) - max(r.x0, 0), 0)
+def _of_asset(asset: SceneAsset, inside: int, share: float, georef: Georeference) -> float:
+    """Pixels of an asset that lie in the grid: by its pixel size, or on another CRS by its share of the grid."""
+    if asset.transform is None:
+        return inside
+    if asset.crs == georef.crs:
+        return inside * (georef.transform[0] / asset.transform[0]) ** 2
+    return inside if asset.shape is None else math.prod(asset.shape) * share
+
+
+def _common(a: Window, b: Window) -> Window:
+    y0, x0 = max(a.y0, b.y0), max(a.x0, b.x0)
+    return Window(y0, max(min(a.y1, b.y1), y0), x0, max(min(a.x1, b.x1), x0))
+
+
+def _n_pixels(window: Window) -> int:
+    return math.prod(window.shape)
 
 
 def _raw_bytes(spec: StoreSpec) -> int:

@@ -172,7 +172,8 @@ def _of_files(source: Source) -> Sequence[Scene]:
     if is_manifest(source.files):
         entries = read_manifest(source.files, options)
     else:
-        paths = list_files(source.files, options) if is_glob(source.files) else [os.path.abspath(source.files)]
+        one = source.files if "://" in source.files else os.path.abspath(source.files)
+        paths = list_files(source.files, options) if is_glob(source.files) else [one]
         entries = entries_by_name(paths, source.date_format)
     return ordered(scenes_of_files(entries))
 

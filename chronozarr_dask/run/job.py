@@ -33,7 +33,7 @@ from chronozarr_dask.run.engine import Outcome, run_all, run_regions
 from chronozarr_dask.run.flags import flag_warnings
 from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.report import RunReport
-from chronozarr_dask.run.scenebook import SceneBook
+from chronozarr_dask.run.scenebook import SceneBook, Scenes
 from chronozarr_dask.run.workers import Build, Workers
 from chronozarr_dask.store.commit import Tally, commit, tally
 from chronozarr_dask.store.journal import REPORT, SELECTION, TEMPORARY, Journal
@@ -106,11 +106,12 @@ class Encode:
         with clock.stage("commit"):
             progress("commit", 0, 1, 0)
             total = tally(self.journal, self.plan, encoding, self.options.shard_bytes_limit)
+            scenes = self._scenes()
             commit(self.target, self.spec, self.spec.temporal(encoding, selection), total)
             for prefix in TEMPORARY:
                 self.journal.objects.delete_prefix(prefix)
             progress("commit", 1, 1, 0)
-        report = self._report(encoding, selection, total, clock, outcome, sum(done))
+        report = self._report(encoding, selection, total, clock, outcome, sum(done), scenes)
         self.journal.write(REPORT, report.to_json())
         return report
 
@@ -217,6 +218,17 @@ class Encode:
             )
         return outcome
 
+    def _scenes(self) -> Scenes | None:
+        """What became of the scenes; RunError where none of them could be read."""
+        scenes = None if self.book is None else self.book.read(self.journal, self.plan)
+        if scenes is not None and scenes.lost and not any(scenes.covered_pixels.values()):
+            raise RunError(
+                f"{len(scenes.lost)} scenes could not be read and the others have no valid pixel: nothing would be in "
+                f"the store, and there is no root document; the first is {scenes.lost[0]['error']}. Mend the cause and "
+                f"begin again with another target"
+            )
+        return scenes
+
     def _report(
         self,
         encoding: Encoding,
@@ -225,8 +237,8 @@ class Encode:
         clock: Clock,
         outcome: Outcome,
         n_resumed: int,
+        scenes: Scenes | None,
     ) -> RunReport:
-        scenes = None if self.book is None else self.book.read(self.journal, self.plan)
         told = () if scenes is None else scenes.warnings
         return RunReport(
             target=self.target.url,

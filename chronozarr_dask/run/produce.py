@@ -161,7 +161,9 @@ def _frozen(recipe: Recipe) -> Found | None:
     place = journal_url(target.url, recipe.target.journal)
     journal = Journal(open_target(place, dict(recipe.target.storage_options)))
     plan = journal.read(PLAN)
-    if plan is not None and plan["version"] == __version__:
+    if plan is None:  # nothing is stored yet, and the items may be those of another recipe
+        return None
+    if plan["version"] == __version__:
         before = {k: v for k, v in plan["identity"].items() if k.split(".")[0] in PRODUCT}
         if changed := differences(before, product_identity(recipe)):
             raise ResumeError(

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from chronozarr_dask.errors import InputError
+from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.format.dtypes import Number, is_finite_number
 from chronozarr_dask.format.layout import Window
 from chronozarr_dask.source.bandfile import BandHeader, BandOnGrid, Centres, Resampling, read_header
@@ -117,8 +117,9 @@ class Observer:
             taken = BandOnGrid.of(file, asset, self.grid, centres, part)
             if taken is None:
                 return None
-            none = next((n for n in (taken.nodata, asset.nodata, missing) if _fits(n, taken.dtype)), None)
-            pixels = taken.pixels(self.resampling, none, also=missing)
+            also = 0 if scene.is_sentinel2 and taken.dtype.kind == "u" else missing  # DN 0, with or without a tag
+            none = next((n for n in (taken.nodata, asset.nodata, also) if _fits(n, taken.dtype)), None)
+            pixels = taken.pixels(self.resampling, none, also=also)
             unmarked = none is None and taken.dtype.kind != "f"
             return Plane(taken.part, pixels, none, taken.present(unmarked=unmarked))
 
@@ -137,7 +138,8 @@ class Observer:
         except (InputError, OSError) as error:
             text = str(error) if asset.href in str(error) else f"{asset.href}: {error}"
             cause = error.__cause__ if self.signer is None else None
-        raise InputError(f"{what}: {text}") from cause
+            kind = ReadError if isinstance(error, (ReadError, OSError)) else InputError
+        raise kind(f"{what}: {text}") from cause
 
 
 def _unsigned(pixels: npt.NDArray[Any], nodata: float | None, nothing: int) -> npt.NDArray[np.uint16]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from chronozarr_dask.errors import InputError
+from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.source.stac.hrefs import redacted
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def with_file(
 
     Raises
     ------
-    InputError
+    ReadError
         If the file cannot be opened or read.
     """
     rasterio = load_rasterio()
@@ -101,7 +101,7 @@ def with_file(
             why = redacted(why.replace(uri, shown))
         if attempt + 1 == tries or any(sign in why for sign in _FINAL):
             tried = f" (tried {attempt + 1} times)" if attempt else ""
-            raise InputError(f"{shown or uri} {doing()}{tried}: {why}{_remedy(why)}") from cause
+            raise ReadError(f"{shown or uri} {doing()}{tried}: {why}{_remedy(why)}") from cause
         time.sleep(FIRST_DELAY * 2**attempt * random.uniform(0.5, 1.5))
     raise AssertionError("the last try returns or raises")
 

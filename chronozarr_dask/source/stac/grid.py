@@ -156,8 +156,8 @@ class _Lattice:
     def over(self, bounds: Bounds) -> Grid:
         a, _, c, _, e, f = self.transform
         left, bottom, right, top = bounds
-        column, row = _floor((left - c) / a), _floor((top - f) / e)
-        width, height = _ceil((right - c) / a) - column, _ceil((bottom - f) / e) - row
+        column, row = floor_pixels((left - c) / a), floor_pixels((top - f) / e)
+        width, height = ceil_pixels((right - c) / a) - column, ceil_pixels((bottom - f) / e) - row
         return Grid(self.crs, (a, 0.0, c + column * a, 0.0, e, f + row * e), width, height)
 
     def __str__(self) -> str:
@@ -175,11 +175,13 @@ def _off_edge(distance: float, step: float) -> float:
     return abs(pixels - round(pixels))
 
 
-def _floor(pixels: float) -> int:
+def floor_pixels(pixels: float) -> int:
+    """The edge of a pixel at or before a position; one that is meant to lie on an edge lies on it."""
     return math.floor(pixels + _NOISE)
 
 
-def _ceil(pixels: float) -> int:
+def ceil_pixels(pixels: float) -> int:
+    """The edge of a pixel at or behind a position."""
     return math.ceil(pixels - _NOISE)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
-from chronozarr_dask.errors import InputError
+from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.source.stac.hrefs import redacted, unsigned
 from chronozarr_dask.source.stac.moments import parse_moment
 
@@ -94,7 +94,7 @@ class Signer:
         signed, token = self._signed(href)
         try:
             return read(signed)
-        except (OSError, InputError) as error:
+        except (OSError, ReadError) as error:
             first = OSError(redacted(str(error)))
         if not is_forbidden(first):
             raise first
@@ -102,7 +102,7 @@ class Signer:
         signed, _ = self._signed(href)
         try:
             return read(signed)
-        except (OSError, InputError) as error:
+        except (OSError, ReadError) as error:
             second = OSError(redacted(str(error)))
         raise second
 
