@@ -137,9 +137,8 @@ class Observer:
             return read(asset.href) if self.signer is None else self.signer.read(asset.href, read)
         except (InputError, OSError) as error:
             text = str(error) if asset.href in str(error) else f"{asset.href}: {error}"
-            cause = error.__cause__ if self.signer is None else None
             kind = ReadError if isinstance(error, (ReadError, OSError)) else InputError
-        raise kind(f"{what}: {text}") from cause
+        raise kind(f"{what}: {text}")
 
 
 def _unsigned(pixels: npt.NDArray[Any], nodata: float | None, nothing: int) -> npt.NDArray[np.uint16]:

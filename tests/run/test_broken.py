@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from distributed import Client, LocalCluster
 
+from chronozarr_dask.errors import ReadError
 from tests.run.made import World, counts, level0
 
 ROW = [0, 500, 1001, 2500]
@@ -49,3 +51,15 @@ def test_dn_0_enters_no_kernel(world):
 def test_the_offset_comes_before_the_cast(world):
     world.add("A", "2024-03-02T10:00:00Z", {"B04": 1200}, s2__processing_baseline="05.10")
     assert set(np.unique(level0(world.store(composite__dtype="uint8")))) == {200}
+
+
+def test_a_missing_file_is_the_same_error_on_a_cluster(world):
+    world.add("A", "2024-03-02T10:00:00Z", {"B04": 1500}, s2__processing_baseline="02.00")
+    world.add("B", "2024-04-02T10:00:00Z", {"B04": 1500}, s2__processing_baseline="02.00")
+    (world.folder / "B" / "B04.tif").unlink()
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+        pytest.raises(ReadError, match="item 'B'"),
+    ):
+        world.run(client=client)

@@ -96,12 +96,12 @@ def with_file(
                 return use(file)
         except rasterio.errors.RasterioError as error:
             why = _why(error)
-            cause = error if shown is None else None
         if shown is not None:
             why = redacted(why.replace(uri, shown))
         if attempt + 1 == tries or any(sign in why for sign in _FINAL):
             tried = f" (tried {attempt + 1} times)" if attempt else ""
-            raise ReadError(f"{shown or uri} {doing()}{tried}: {why}{_remedy(why)}") from cause
+            # No cause: `why` has its words, and GDAL's errors cannot be unpickled where a worker's are received.
+            raise ReadError(f"{shown or uri} {doing()}{tried}: {why}{_remedy(why)}")
         time.sleep(FIRST_DELAY * 2**attempt * random.uniform(0.5, 1.5))
     raise AssertionError("the last try returns or raises")
 
