@@ -55,12 +55,19 @@ class Found:
 
     @classmethod
     def from_json(cls, doc: Mapping[str, Any]) -> Found:
-        """Inverse of `to_json`."""
-        return cls(
-            tuple(Scene.from_json(fields) for fields in doc["scenes"]),
-            tuple(Decision(*fields) for fields in doc["offsets"]),
-            tuple((name, reason) for name, reason in doc["dropped"]),
-        )
+        """Inverse of `to_json`; InputError where it is something else."""
+        try:
+            return cls(
+                tuple(Scene.from_json(fields) for fields in doc["scenes"]),
+                tuple(Decision(*fields) for fields in doc["offsets"]),
+                tuple((name, reason) for name, reason in doc["dropped"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"the frozen item list of the run cannot be read ({error!r}); was it edited? Begin with another target"
+            ) from error
 
     @property
     def digest(self) -> str:

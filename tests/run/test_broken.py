@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-from chronozarr_dask.errors import ReadError
+from chronozarr_dask.errors import InputError, ReadError
+from chronozarr_dask.run.found import Found
 from tests.run.made import World, counts, level0
 
 ROW = [0, 500, 1001, 2500]
@@ -63,3 +64,9 @@ def test_a_missing_file_is_the_same_error_on_a_cluster(world):
         pytest.raises(ReadError, match="item 'B'"),
     ):
         world.run(client=client)
+
+
+@pytest.mark.parametrize("wrong", [{"scenes": None}, {"offsets": [["A", -1000]]}, {"dropped": [["x"]]}])
+def test_an_edited_item_list_is_one_error(wrong):
+    with pytest.raises(InputError, match="was it edited"):
+        Found.from_json({"scenes": [], "offsets": [], "dropped": [], **wrong})
