@@ -133,7 +133,7 @@ def test_it_shows_the_whole_job(shown):
     folder, text, _ = shown
     lines = [line.rstrip() for line in re.split(r"[\r\n]+", text)]
     for part in (
-        "== A world of 4 months", "== chronozarr-dask run ", "search ━", "stage  ━", "commit ━",
+        "== A world of 4 months", "== chronozarr-dask run ", "search  ━", "stage   ━", "commit  ━",
         "1 dropped, no observation in 2021-08", "== chronozarr-dask validate --deep ", "conforms to chronozarr v0.2",
         "4 months x 4 bands x 250 x 474 pixels, all equal", "coverage: 474,000 counts, all equal",
         "empty in the store too: 2021-08", "import chronozarr_dask as czd",

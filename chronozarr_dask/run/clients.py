@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -48,6 +49,7 @@ def cluster_client(
             threads_per_worker=threads or max(1, n_cores() // n),
             memory_limit=memory or memory_limit() // n,
             dashboard_address=":0",
+            silence_logs=logging.ERROR,  # a task that fails is told of by the run itself
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

@@ -23,13 +23,13 @@ from chronozarr_dask.graph.scenes import SceneFrames, SourcePixels, making_bytes
 from chronozarr_dask.options.recipe import Recipe
 from chronozarr_dask.plan.shape import Blocks
 from chronozarr_dask.run.found import Found, area_of, period_ms, signer
-from chronozarr_dask.source.bandfile import BandHeader
+from chronozarr_dask.source.bandfile import TOLD_WITHIN, BandHeader
 from chronozarr_dask.source.crs import crs_warnings, parse_crs
 from chronozarr_dask.source.observe import Observer
 from chronozarr_dask.source.placement import Nested, Raster, Warped, place
 from chronozarr_dask.source.stac.area import bounds_in
 from chronozarr_dask.source.stac.described import describe_band
-from chronozarr_dask.source.stac.grid import Grid, ceil_pixels, derive_grid, floor_pixels, named_grid
+from chronozarr_dask.source.stac.grid import TOLERANCE, Grid, ceil_pixels, derive_grid, floor_pixels, named_grid
 from chronozarr_dask.source.stac.items import Scene
 from chronozarr_dask.source.stac.reach import reach_of
 
@@ -109,7 +109,8 @@ def make_composites(recipe: Recipe, found: Found) -> Composites:
     """
     names = band_names(recipe)
     grid = make_grid(recipe, found.scenes, names)
-    observer = Observer(grid, recipe.composite.resampling, signer(recipe.source))
+    within = TOLERANCE if recipe.grid.resolution is None else TOLD_WITHIN  # a derived grid is what the items say
+    observer = Observer(grid, recipe.composite.resampling, signer(recipe.source), within)
     headers = _headers(observer, found.scenes, names, keep_going=recipe.run.keep_going)
     dtype = _dtype(recipe, names, headers)
     nodata = _nodata(recipe, dtype, headers, found.scenes[0])

@@ -22,7 +22,7 @@ from chronozarr_dask.format.dtypes import Number, is_finite_number
 from chronozarr_dask.format.layout import Window
 from chronozarr_dask.kernels import resample
 from chronozarr_dask.source.crs import epsg_of, parse_crs
-from chronozarr_dask.source.placement import Nested, Positions, Raster, Warped, place
+from chronozarr_dask.source.placement import Nested, Positions, Raster, Warped, in_pixels_of, place
 from chronozarr_dask.source.stac.assets import SceneAsset
 from chronozarr_dask.source.stac.grid import Grid
 
@@ -68,6 +68,39 @@ class Centres:
         return rows[at], cols[at]
 
 
+TOLD_WITHIN = 2.0
+"""Pixels by which an item may be wrong about the place of a file without losing one: `reach` has a wider margin."""
+
+
+def check_told(asset: SceneAsset, raster: Raster, within: float) -> None:
+    """Raise InputError where an item says something else of the place of a file than the file does.
+
+    Parameters
+    ----------
+    within : float
+        Pixels of the file by which they may differ.
+    """
+    codes = {c for c in (asset.crs, raster.crs) if c is not None and c.startswith("EPSG:")}
+    if len(codes) == 2:
+        raise InputError(
+            f"is on {raster.crs}, and its item says {asset.crs} (proj:code): mend the item, or leave it out"
+        )
+    if asset.transform is None or asset.shape is None:
+        return
+    height, width = asset.shape
+    corners = [(0, 0), (height, width)]
+    for (row, col), (own_row, own_col) in zip(corners, [(0, 0), (raster.height, raster.width)], strict=True):
+        y, x = in_pixels_of(raster, row, col, Raster(raster.crs, asset.transform, height, width))
+        off = max(abs(float(y) - own_row), abs(float(x) - own_col))
+        if off > within:
+            raise InputError(
+                f"is {raster.height} x {raster.width} pixels with the transform {list(raster.transform)}, and its item "
+                f"says {height} x {width} with {list(asset.transform)} (proj:shape, proj:transform), {off:.6g} pixels "
+                f"off: mend the item, or leave it out; within {TOLD_WITHIN:g} pixels a grid that is named "
+                f"(grid.resolution) takes the file's word"
+            )
+
+
 def read_header(asset: SceneAsset, file: Any) -> BandHeader:
     """Header of the asset's band in an open file; InputError where neither it nor the item says where that lies."""
     index = asset.band_index
@@ -111,9 +144,12 @@ class BandOnGrid:
     positions: Positions | None
 
     @classmethod
-    def of(cls, file: Any, asset: SceneAsset, grid: Grid, centres: Centres, part: Window | None) -> BandOnGrid | None:
+    def of(
+        cls, file: Any, asset: SceneAsset, grid: Grid, centres: Centres, part: Window | None, told_within: float
+    ) -> BandOnGrid | None:
         """The part of the window that the raster covers, or the `part` that is given; None for nothing."""
         header = read_header(asset, file)
+        check_told(asset, header.raster, told_within)
         placed = place(header.raster, grid)
         window = part or centres.window
         if isinstance(placed, Nested):

@@ -38,7 +38,7 @@ _AS_STORED: dict[str, Any] = {
     "cache": False,
 }
 # What the engines raise on files and stores that are not what they take them for.
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, RuntimeError)
+_UNREADABLE = (EOFError, OSError, ValueError, KeyError, TypeError, RuntimeError)
 
 
 def open_source(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +17,15 @@ import numpy.typing as npt
 from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.format.dtypes import Number, is_finite_number
 from chronozarr_dask.format.layout import Window
-from chronozarr_dask.source.bandfile import BandHeader, BandOnGrid, Centres, Resampling, read_header
+from chronozarr_dask.source.bandfile import (
+    TOLD_WITHIN,
+    BandHeader,
+    BandOnGrid,
+    Centres,
+    Resampling,
+    check_told,
+    read_header,
+)
 from chronozarr_dask.source.geotiff.gdal import with_file
 from chronozarr_dask.source.stac.assets import SceneAsset
 from chronozarr_dask.source.stac.grid import Grid
@@ -62,15 +69,24 @@ class Observer:
         Of bands that do not nest in the grid.
     signer : Signer or None
         Signs hrefs at the moment of reading.
+    told_within : float
+        Pixels by which an item may be wrong about the place of its file.
     """
 
     grid: Grid
     resampling: Resampling = "auto"
     signer: Signer | None = None
+    told_within: float = TOLD_WITHIN
 
     def header(self, scene: Scene, asset: SceneAsset) -> BandHeader:
         """Header of a band's file; no pixel is read."""
-        return self._with(scene, asset, partial(read_header, asset))
+
+        def use(file: Any) -> BandHeader:
+            header = read_header(asset, file)
+            check_told(asset, header.raster, self.told_within)
+            return header
+
+        return self._with(scene, asset, use)
 
     def classes(self, scene: Scene, asset: SceneAsset, centres: Centres, nothing: int) -> Plane | None:
         """The class plane of a scene on the part of the window that it covers; None where it covers nothing.
@@ -87,7 +103,7 @@ class Observer:
         """
 
         def use(file: Any) -> Plane | None:
-            taken = BandOnGrid.of(file, asset, self.grid, centres, None)
+            taken = BandOnGrid.of(file, asset, self.grid, centres, None, self.told_within)
             if taken is None:
                 return None
             pixels = taken.pixels("nearest", nothing)
@@ -114,7 +130,7 @@ class Observer:
         """
 
         def use(file: Any) -> Plane | None:
-            taken = BandOnGrid.of(file, asset, self.grid, centres, part)
+            taken = BandOnGrid.of(file, asset, self.grid, centres, part, self.told_within)
             if taken is None:
                 return None
             also = 0 if scene.is_sentinel2 and taken.dtype.kind == "u" else missing  # DN 0, with or without a tag

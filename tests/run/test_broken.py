@@ -1,4 +1,4 @@
-"""Small worlds that gave wrong pixels: DN 0 of Sentinel-2 is no value, whatever marks one in the store."""
+"""Small worlds that were once wrong: DN 0 of Sentinel-2, errors on a cluster, items that err about their files."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from distributed import Client, LocalCluster
 
 from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.run.found import Found
-from tests.run.made import World, counts, level0
+from tests.run.made import CORNER, World, counts, level0
 
 ROW = [0, 500, 1001, 2500]
 
@@ -70,3 +70,43 @@ def test_a_missing_file_is_the_same_error_on_a_cluster(world):
 def test_an_edited_item_list_is_one_error(wrong):
     with pytest.raises(InputError, match="was it edited"):
         Found.from_json({"scenes": [], "offsets": [], "dropped": [], **wrong})
+
+
+# ---- an item that is wrong about its file ---------------------------------------------------------------------------
+
+
+def wrong(world: World, **fields: Any) -> None:
+    pixels = np.tile(np.array([1000, 2000], "uint16"), (64, 32))
+    item = world.add("A", "2024-01-10T10:00:00Z", {"B04": pixels})
+    item["assets"]["B04"].update({k.replace("__", ":"): v for k, v in fields.items()})
+
+
+SHIFTED = [10.0, 0.0, CORNER[0] + 5, 0.0, -10.0, CORNER[1] - 5]
+NAMED = {"crs": "EPSG:32631", "resolution": 10, "bounds": [CORNER[0], CORNER[1] - 640, CORNER[0] + 640, CORNER[1]]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "grid", "told"),
+    [
+        ({"proj__shape": [20, 20]}, NAMED, "64 x 64 pixels"),
+        ({"proj__shape": [20, 20]}, None, "64 x 64 pixels"),
+        ({"proj__transform": SHIFTED}, None, "0.5 pixels off"),
+        ({"proj__transform": [10.0, 0.0, CORNER[0] + 100, 0.0, -10.0, CORNER[1]]}, NAMED, "10 pixels off"),
+        ({"proj__code": "EPSG:32632"}, NAMED, "its item says EPSG:32632"),
+    ],
+)
+def test_an_item_that_is_wrong_about_its_file_is_refused(tmp_path, fields, grid, told):
+    world = World(tmp_path)
+    wrong(world, **fields)
+    with pytest.raises(InputError, match=r"band 'B04' of item 'A'") as error:
+        world.run(source__offset="none", source__classes=None, **({"grid": grid} if grid else {}))
+    assert told in str(error.value)
+    assert not (tmp_path / "store" / "zarr.json").exists()
+
+
+def test_half_a_pixel_is_the_files_word_where_the_grid_is_named(tmp_path):
+    world = World(tmp_path)
+    wrong(world, proj__transform=SHIFTED)
+    store = world.store(source__offset="none", source__classes=None, grid=NAMED)
+    assert store.read(0)[0, 5, :4].tolist() == [1000, 2000, 1000, 2000]
+    assert (store.read_coverage(0) == 1).all()

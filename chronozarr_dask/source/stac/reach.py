@@ -12,15 +12,11 @@ from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.georef import check_crs
 from chronozarr_dask.format.layout import Window
 from chronozarr_dask.source.placement import Raster, in_pixels_of
-from chronozarr_dask.source.stac.area import bounds_in
 from chronozarr_dask.source.stac.grid import Grid
 from chronozarr_dask.source.stac.items import Scene
 
 MARGIN = 3
 """Pixels of the grid around what an item's projection says: half-pixel conventions differ, and edges are curved."""
-
-BBOX_MARGIN = 0.02
-"""Share of its size around an item's box in degrees, which is rounded, and drawn around valid pixels alone."""
 
 EDGE_POINTS = 65
 
@@ -30,7 +26,8 @@ Floats = npt.NDArray[np.float64]
 def reach_of(scene: Scene, bands: Sequence[str], grid: Grid) -> Window | None:
     """Pixels of the grid beyond which a scene has none; None where its item does not tell, or the grid cannot show it.
 
-    The window may lie beyond the grid.
+    The window may lie beyond the grid. The item's box in degrees is not looked at: many are drawn around valid pixels
+    alone, or rounded, and a scene must not lose pixels by it.
     """
     asset = min((scene.asset(band) for band in bands), key=lambda a: a.pixel_size)
     if asset.crs is not None and asset.transform is not None and asset.shape is not None:
@@ -39,7 +36,7 @@ def reach_of(scene: Scene, bands: Sequence[str], grid: Grid) -> Window | None:
         except InputError:
             return None
         return _of_raster(Raster(crs, asset.transform, *asset.shape), grid)
-    return None if scene.bbox is None else _of_bbox(scene.bbox, grid)
+    return None
 
 
 def _of_raster(raster: Raster, grid: Grid) -> Window | None:
@@ -47,20 +44,6 @@ def _of_raster(raster: Raster, grid: Grid) -> Window | None:
     zero, one = np.zeros(EDGE_POINTS), np.ones(EDGE_POINTS)
     y, x = np.stack([zero, share, one, share]), np.stack([share, zero, share, one])
     return _around(*in_pixels_of(grid, y * raster.height, x * raster.width, raster))
-
-
-def _of_bbox(bbox: tuple[float, float, float, float], grid: Grid) -> Window | None:
-    west, south, east, north = bbox
-    if west >= east or south >= north or east - west > 180:
-        return None
-    dx, dy = (east - west) * BBOX_MARGIN, (north - south) * BBOX_MARGIN
-    box = max(west - dx, -180.0), max(south - dy, -90.0), min(east + dx, 180.0), min(north + dy, 90.0)
-    try:
-        left, bottom, right, top = bounds_in(box, grid.crs)
-    except InputError:
-        return None
-    a, _, c, _, e, f = grid.transform
-    return _around(np.array([(top - f) / e, (bottom - f) / e]), np.array([(left - c) / a, (right - c) / a]))
 
 
 def _around(rows: Floats, cols: Floats) -> Window | None:
