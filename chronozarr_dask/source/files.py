@@ -247,8 +247,14 @@ def _open_grib(where: str, file: Any) -> xr.Dataset:
         raise InputError(
             f"{where} is a GRIB file, for which no reader is installed: pip install 'chronozarr-dask[grib]'"
         )
-    # No index file is left beside the input.
-    return _opened(where, file, engine="cfgrib", backend_kwargs={"indexpath": ""})
+    # No index file is left beside the input; a message or a variable that cannot be read is an error, not left out.
+    how: Any = {"engine": "cfgrib", "backend_kwargs": {"indexpath": "", "errors": "raise"}}
+    import eccodes  # its errors are none of Python's
+
+    try:
+        return _opened(where, file, **how)
+    except eccodes.GribInternalError as error:
+        raise InputError(f"{where} cannot be read as cfgrib: {type(error).__name__}: {error}") from error
 
 
 def _opened(where: str, store: Any, **how: Any) -> xr.Dataset:
