@@ -13,7 +13,7 @@ from chronozarr_dask.errors import InputError
 _SAS = frozenset("sig se sp sv sr st spr sip ss srt skoid sktid skt ske sks skv saoid suoid scid sdd".split())
 _OTHERS = frozenset(
     "awsaccesskeyid signature expires key-pair-id policy googleaccessid token access_token apikey api_key api-key "
-    "subscription-key subscription_key".split()
+    "subscription-key subscription_key key password passwd secret code access_key accesskey jwt hdnts hdnea".split()
 )
 _PREFIXES = ("x-amz-", "x-goog-")
 _QUERY_IN_TEXT = re.compile(r"\?[^\s'\"<>]*")
@@ -21,13 +21,17 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # two letters at least: C: is
 
 
 def unsigned(href: str) -> str:
-    """`href` without its signature; other parameters (a version, a format) stay as they are.
+    """`href` without its signature and its fragment; other parameters (a version, a format) stay as they are.
 
     Raises
     ------
     InputError
-        If it holds a user name or a password; the message does not.
+        If it holds a user name or a password, or is a path of GDAL's with a URL inside; the message has neither.
     """
+    if href.startswith("/vsi") and "://" in href:
+        raise InputError(
+            f"an href begins with {href[: href.index('/', 1)]}/, a path of GDAL's with a URL in it: give the URL itself"
+        )
     if not _SCHEME.match(href):
         return href
     parts = urlsplit(href)
@@ -40,7 +44,10 @@ def unsigned(href: str) -> str:
     names = {_name(pair) for pair in pairs}
     sas = _SAS if "sig" in names else frozenset()
     kept = [pair for pair in pairs if not _is_secret(_name(pair), sas)]
-    return href if len(kept) == len(pairs) else urlunsplit(parts._replace(query="&".join(kept)))
+    fragment = "" if parts.scheme in ("http", "https") else parts.fragment  # in a bucket # is a part of the key
+    if len(kept) == len(pairs) and fragment == parts.fragment:
+        return href
+    return urlunsplit(parts._replace(query="&".join(kept), fragment=fragment))
 
 
 def _name(pair: str) -> str:

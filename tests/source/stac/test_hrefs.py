@@ -59,3 +59,22 @@ def test_queries_are_cut_out_of_messages():
     text = redacted(f"'/vsicurl/{BLOB}?se=1&sig=Ab%2F=' not recognized, HTTP 403")
     assert "sig" not in text
     assert text.endswith("' not recognized, HTTP 403")
+
+
+@pytest.mark.parametrize("name", ["key", "password", "code", "access_key", "secret", "jwt", "hdnts"])
+def test_other_names_of_keys(name: str) -> None:
+    assert unsigned(f"https://host/a.tif?v=2&{name}=CANARY") == "https://host/a.tif?v=2"
+
+
+def test_a_fragment_is_cut() -> None:
+    assert unsigned("https://host/a.tif#sig=CANARY") == "https://host/a.tif"
+
+
+def test_a_bucket_has_no_fragments() -> None:
+    assert unsigned("s3://bucket/a#1.tif") == "s3://bucket/a#1.tif"
+
+
+def test_a_url_within_a_path_of_gdal() -> None:
+    with pytest.raises(InputError, match=r"^an href begins with /vsicurl/, .* give the URL itself$") as error:
+        unsigned("/vsicurl/https://user:CANARY@host/a.tif?sig=CANARY")
+    assert "CANARY" not in str(error.value)
