@@ -89,7 +89,9 @@ def parse_assets(item: Mapping[str, Any], base: str | None, where: str) -> Itera
             continue
         what = f"asset {key!r} of {where}"
         bands = _bands(asset, properties)
-        alternates = {n: a["href"] for n, a in (asset.get("alternate") or {}).items() if a.get("href")}
+        alternate = asset.get("alternate")
+        pairs = alternate.items() if isinstance(alternate, Mapping) else ()
+        alternates = {n: str(a["href"]) for n, a in pairs if isinstance(a, Mapping) and a.get("href")}
         common = {
             "key": key,
             "href": unsigned(resolve(href, base)),

@@ -168,7 +168,7 @@ def parse_item(item: Mapping[str, Any], base: str | None = None) -> Scene:
         platform=_hyphens(p.get("platform") or p.get("eo:platform")) or sentinel2.platform(item["id"]),
         constellation=_hyphens(p.get("constellation") or p.get("eo:constellation")),
         product_type=p.get("s2:product_type") or p.get("product:type") or p.get("sentinel:product_type"),
-        bbox=_bbox(item.get("bbox")),
+        bbox=_bbox(item.get("bbox"), where),
         cloud_cover=_cloud_cover(p.get("eo:cloud_cover")),
     )
     return _with_sentinel2(scene, p, where) if scene.is_sentinel2 else replace(scene, tile=_path_row(p))
@@ -199,13 +199,23 @@ def _hyphens(name: object) -> str | None:
 
 def _path_row(p: Mapping[str, Any]) -> str | None:
     path, row = p.get("landsat:wrs_path"), p.get("landsat:wrs_row")
-    return f"{int(path):03d}/{int(row):03d}" if path is not None and row is not None else None
+    if path is None or row is None:
+        return None
+    try:
+        return f"{int(path):03d}/{int(row):03d}"
+    except (TypeError, ValueError) as error:
+        raise InputError(f"landsat:wrs_path and wrs_row are {path!r} and {row!r}: give whole numbers") from error
 
 
-def _bbox(values: Any) -> tuple[float, float, float, float] | None:
+def _bbox(values: Any, where: str) -> tuple[float, float, float, float] | None:
     if not isinstance(values, Sequence) or len(values) not in (4, 6):
         return None
-    west, south, east, north = (float(v) for v in (values if len(values) == 4 else (*values[:2], *values[3:5])))
+    try:
+        west, south, east, north = (float(v) for v in (values if len(values) == 4 else (*values[:2], *values[3:5])))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"bbox of {where} is {list(values)!r}: give four or six numbers, or leave it out") from error
+    if not all(map(math.isfinite, (west, south, east, north))):
+        raise InputError(f"bbox of {where} is {list(values)!r}: give finite numbers, or leave it out")
     return west, south, east, north
 
 

@@ -268,3 +268,24 @@ def test_what_is_no_item_or_no_scene_is_refused():
         Scene.from_json({"id": "x"})
     with pytest.raises(InputError, match="was it edited"):
         Scene.from_json({**scene().to_json(), "surprise": 1})
+
+
+@pytest.mark.parametrize("bbox", [["a", "b", "c", "d"], [None] * 4, [1, 2, 3, float("nan")]])
+def test_a_bbox_that_is_none(bbox):
+    fields = item("A") | {"bbox": bbox}
+    with pytest.raises(InputError, match=r"bbox of item 'A' .* is \["):
+        parse_item(fields)
+
+
+def test_a_path_and_row_that_are_no_numbers():
+    fields = item("LC08", collection="landsat", landsat__wrs_path="x", landsat__wrs_row="1")
+    with pytest.raises(InputError, match="wrs_path"):
+        parse_item(fields)
+
+
+@pytest.mark.parametrize("alternate", ["x", {"a": "b"}, [1]])
+def test_an_alternate_that_is_none_is_passed_over(alternate):
+    fields = item("A")
+    for one in fields["assets"].values():
+        one["alternate"] = alternate
+    assert all(a.alternates == () for a in parse_item(fields).assets)
