@@ -198,7 +198,7 @@ class ClusterPart(Part):
         "threads", description="threads of this process, local (processes of this machine), or a scheduler's address."
     )
     workers: int | None = Field(None, ge=1, description="Processes of a local cluster; from the machine when left out.")
-    threads: int | None = Field(None, ge=1, description="Threads of a process; from the machine when left out.")
+    threads: int | None = Field(None, ge=1, description="Threads of a process; two at least when left out.")
     memory: ByteSize | None = Field(None, gt=0, description="Memory of a local worker; from the machine when left out.")
 
 

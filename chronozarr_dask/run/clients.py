@@ -13,6 +13,9 @@ from chronozarr_dask.errors import InputError
 from chronozarr_dask.run.machine import memory_limit, n_cores
 
 CONNECT_SECONDS = 10
+LEAST_THREADS = 2
+"""Of a local worker, where none are named: it reads one region while it works on another."""
+
 THREADS, LOCAL = "threads", "local"
 """Kinds of workers that are no address."""
 
@@ -41,12 +44,12 @@ def cluster_client(
         return
     from distributed import Client, LocalCluster
 
-    n = workers or max(1, n_cores() // (threads or 1))
+    n = workers or max(1, n_cores() // (threads or LEAST_THREADS))
     with (
         dask.config.set({"distributed.nanny.pre-spawn-environ": ONE_THREAD}),
         LocalCluster(
             n_workers=n,
-            threads_per_worker=threads or max(1, n_cores() // n),
+            threads_per_worker=threads or max(LEAST_THREADS, n_cores() // n),
             memory_limit=memory or memory_limit() // n,
             dashboard_address=":0",
             silence_logs=logging.ERROR,  # a task that fails is told of by the run itself
