@@ -38,11 +38,8 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """What became of the regions: how many of them were stored, and those that were set aside."""
+    """The regions that were set aside."""
 
-    stored: int = 0
-    objects: int = 0
-    nbytes: int = 0
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -109,20 +106,13 @@ def run_regions(
         for finished in workers.finished():
             in_flight -= 1
             if finished.error is None:
-                _store(outcome, order, finished, on_stored)
+                order.finish(finished.item)
+                on_stored(finished.item, finished.result)
             else:
                 fatal = _failed(outcome, order, finished, tries) or fatal
     if fatal is not None:
         raise fatal
     return outcome
-
-
-def _store(outcome: Outcome, order: Order, finished: Finished, on_stored: Callable[[Region, Any], None]) -> None:
-    outcome.stored += 1
-    outcome.objects += finished.result[0]
-    outcome.nbytes += finished.result[1]
-    order.finish(finished.item)
-    on_stored(finished.item, finished.result)
 
 
 def _failed(outcome: Outcome, order: Order, finished: Finished, tries: Counter[Region]) -> BaseException | None:

@@ -16,7 +16,7 @@ from chronozarr_dask.plan.cuts import longest
 from chronozarr_dask.plan.memory import MIB, PixelBytes
 from chronozarr_dask.plan.plan import schedule
 from chronozarr_dask.plan.regions import Slabs
-from chronozarr_dask.plan.shape import Blocks, Budget, Problem, Shape, Wish, check_wish, choose_shape
+from chronozarr_dask.plan.shape import WANTED_BYTES, Blocks, Budget, Problem, Shape, Wish, check_wish, choose_shape
 
 CS = 32
 LAYOUT = Layout(24, 1, 16 * CS, 16 * CS, CS, 5)  # a cell of all timesteps: 48 KiB of uint16
@@ -202,3 +202,25 @@ def test_a_slab_shorter_than_a_shard_names_both():
         check_wish(Wish(time_slab=4), replace(LAYOUT, shard_time=12))
     check_wish(Wish(time_slab=4), replace(LAYOUT, n_time=3, shard_time=12))  # the one shard has 3 timesteps
     check_wish(Wish(time_slab=4), LAYOUT)
+
+
+def whole_maps(n_time: int, height: int) -> Problem:
+    """Blocks of one timestep x 2048 rows x the full width, four bands of uint16, in a process of 8 GiB."""
+    layout = Layout(n_time, 4, height, 5120, 512, 5)
+    rows = (*range(0, height, 2048), height)
+    blocks = Blocks(tuple(range(n_time + 1)), rows, (0, 5120), opaque=True)
+    return Problem(layout, (schedule(n_time, 6),), PixelBytes(8, 0), blocks, Budget(8 * 2**30, 2, 2))
+
+
+@pytest.mark.parametrize(("n_time", "height"), [(24, 2048), (96, 2048), (24, 8192)])
+def test_regions_that_blocks_force_to_be_far_too_large_are_staged(n_time: int, height: int):
+    p = whole_maps(n_time, height)
+    shape = choose_shape(p)
+    assert shape.staged
+    assert p.bytes_of(shape) <= WANTED_BYTES
+
+
+def test_large_regions_that_are_named_or_small_enough_are_not_staged():
+    assert not choose_shape(whole_maps(24, 512)).staged
+    named = replace(whole_maps(24, 2048), wish=Wish(time_slab=6))
+    assert not choose_shape(named).staged
