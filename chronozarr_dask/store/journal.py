@@ -98,6 +98,8 @@ class Journal:
             doc = json.loads(blob)
         except ValueError as error:
             raise TargetError(f"{self.url}/{name} is damaged: {error}; begin again with another target") from error
+        if not isinstance(doc, dict):
+            raise TargetError(f"{self.url}/{name} is damaged: it is no JSON object; begin again with another target")
         if doc.get("journal_version") != JOURNAL_VERSION:
             raise TargetError(
                 f"{self.url}/{name} is of journal version {doc.get('journal_version')}, this program writes "

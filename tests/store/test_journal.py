@@ -94,3 +94,9 @@ def test_failures_are_one_object_a_line():
     assert isinstance(journal.objects, Memory)
     lines = journal.objects.objects["failures.jsonl"].decode().splitlines()
     assert [json.loads(line)["region"] for line in lines] == ["0/0-0-0", "0/0-1-0"]
+
+
+@pytest.mark.parametrize("document", [b"[]", b'"text"', b"1"])
+def test_a_document_that_is_no_object_is_told(document: bytes):
+    with pytest.raises(TargetError, match=r"memory/plan.json is damaged: it is no JSON object"):
+        Journal(Memory({"plan.json": document})).read("plan.json")
