@@ -105,7 +105,7 @@ class Journal:
                 f"{self.url}/{name} is of journal version {doc.get('journal_version')}, this program writes "
                 f"{JOURNAL_VERSION}: finish the run with the version that began it"
             )
-        return doc  # type: ignore[no-any-return]
+        return doc
 
     def write(self, name: str, doc: Mapping[str, Any]) -> None:
         """Write a JSON document of the journal."""
