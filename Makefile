@@ -8,17 +8,19 @@ PY := $(VENV)/bin/python
 LOCKS := requirements/uv.txt requirements/dev-3.11.txt requirements/dev-3.12.txt requirements/dev-3.13.txt
 
 # Arguments: make test PYTEST_ARGS='-k residual -x'; make bench BENCH_ARGS=--quick; make fuzz MINUTES=30;
-# make lock LOCK_ARGS=--upgrade
+# make chaos SEEDS=200; make lock LOCK_ARGS=--upgrade
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 MINUTES ?= 5
+SEEDS ?= 25
+SCALE_ARGS ?=
 ATHERIS := atheris==3.0.0
 LOCK_ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env test lint format demo bench fuzz py312 py313 lock schema dist clean
+.PHONY: help env test lint format demo bench scale chaos fuzz py312 py313 lock schema dist clean
 
 help:  ## print these lines
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-13s %s\n' "$$name" "$$text"; done
@@ -51,6 +53,12 @@ demo: env  ## see the whole job on a small world whose truth is known; what it m
 
 bench: env  ## run the benchmarks (half an hour) and write tests/benchmarks/RESULTS.md; fails where a claim does (BENCH_ARGS=...)
 	$(PY) -m tests.benchmarks $(BENCH_ARGS)
+
+scale: env  ## drive 100,000 empty regions through submit, receipt and commit; plots memory of client and scheduler (SCALE_ARGS=...)
+	$(PY) -m tests.scale $(SCALE_ARGS)
+
+chaos: env  ## kill workers and clients at seeded moments, resume, compare hashes (SEEDS=200)
+	$(PY) -m tests.chaos --seeds $(SEEDS)
 
 # atheris installs on few machines and is no dependency: it goes to build/, and without it inputs are mutated blindly.
 fuzz: env  ## fuzz the reader and the validation with malformed stores; findings go to build/fuzz/findings (MINUTES=5)
