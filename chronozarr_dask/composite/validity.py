@@ -29,7 +29,10 @@ QA_BITS = {
 QA_REJECTED = ("fill", "dilated_cloud", "cirrus", "cloud", "cloud_shadow")
 
 LEAST = 1
-"""What an offset makes of a number that it would take to 0 or below: 0 is nodata."""
+"""What an offset makes of an unsigned number that it would take to 0 or below: 0 is nodata."""
+
+NO_PIXEL = int(np.iinfo(np.int32).max)
+"""A number that no pixel has."""
 
 MOST_OFFSET = 65535
 
@@ -130,16 +133,18 @@ def drop_missing(valid: Flags, bands: npt.NDArray[Any], nodata: Number | None) -
             valid &= np.isfinite(band).view(np.uint8)
 
 
-def apply_offset(bands: npt.NDArray[Any], offset: Number, nodata: int = 0) -> None:
-    """Add an offset to integers in place, clipped to 1 .. the dtype's greatest; nodata stays.
+def apply_offset(bands: npt.NDArray[Any], offset: Number, nodata: int | None = 0) -> None:
+    """Add an offset to integers in place; nodata stays, and no sum becomes nodata.
+
+    Unsigned sums are clipped to 1 .. the dtype's greatest, signed ones, which may be negative, to the dtype's range.
 
     Parameters
     ----------
     bands : ndarray (band, y, x), uint8, uint16 or int16; changed in place
     offset : int
         -1000 for Sentinel-2 from baseline 4.00 on, where the catalogue has not applied it.
-    nodata : int
-        Number of a missing pixel, whether the file has a tag for it or not.
+    nodata : int or None
+        Number of a missing pixel, whether the file has a tag for it or not; None: every number is a value.
 
     Raises
     ------
@@ -154,7 +159,8 @@ def apply_offset(bands: npt.NDArray[Any], offset: Number, nodata: int = 0) -> No
     if not is_finite_number(offset) or offset != int(offset) or abs(offset) > MOST_OFFSET:
         raise InputError(f"offset is {offset!r}: give a whole number from -{MOST_OFFSET} to {MOST_OFFSET}")
     if offset:
-        add_offset(bands, int(offset), nodata, LEAST)
+        least = LEAST if bands.dtype.kind == "u" else int(np.iinfo(bands.dtype).min)
+        add_offset(bands, int(offset), NO_PIXEL if nodata is None else nodata, least)
 
 
 def count_least(bands: npt.NDArray[Any], valid: Flags) -> tuple[int, int]:

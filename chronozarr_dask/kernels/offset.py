@@ -13,6 +13,8 @@ from chronozarr_dask.kernels.compiled import compiled
 def add_offset(bands: npt.NDArray[Any], offset: int, nothing: int, least: int) -> None:
     """Add `offset` in place, clipped to `least` .. the dtype's greatest; a pixel that is `nothing` stays.
 
+    A sum that is `nothing` becomes the next greater number: what was a value stays one.
+
     Parameters
     ----------
     bands : ndarray (..., y, x), uint8, uint16 or int16, writeable, of native byte order
@@ -37,7 +39,7 @@ def add_offset(bands: npt.NDArray[Any], offset: int, nothing: int, least: int) -
 def add_offset_numpy(bands: npt.NDArray[Any], offset: int, nothing: int, least: int) -> None:
     """Twin of `add_offset`."""
     moved = np.clip(bands.astype(np.int32) + offset, least, np.iinfo(bands.dtype).max)
-    bands[...] = np.where(bands == nothing, bands, moved)
+    bands[...] = np.where(bands == nothing, bands, moved + (moved == nothing))
 
 
 @compiled
@@ -45,4 +47,4 @@ def _add(pixels: Any, offset: Any, nothing: Any, least: Any, greatest: Any) -> N
     for i in range(pixels.size):
         v = np.int32(pixels[i])
         moved = np.int32(min(max(v + offset, least), greatest))
-        pixels[i] = v if v == nothing else moved
+        pixels[i] = v if v == nothing else moved + np.int32(moved == nothing)

@@ -182,9 +182,23 @@ class BandOnGrid:
 
     def pixels(self, how: Resampling, missing: Number | None, *, also: Number | None = None) -> npt.NDArray[Any]:
         """The band on the part; `also` is another number that enters no kernel."""
+        if missing is None and self.dtype.kind in "iu" and self._has_mask and isinstance(self.placed, Warped):
+            return self._masked(how)
         fill = missing if is_finite_number(missing) else math.nan if self.dtype.kind == "f" else 0
         blank = fill if self.dtype.kind == "f" else missing
         return self._on_grid(partial(self._read, blank, also), self.dtype, how, fill, blank)
+
+    def _masked(self, how: Resampling) -> npt.NDArray[Any]:
+        """Integers of which each is a value, and a mask: for a kernel, what is hidden has a number that none has."""
+        wide = np.dtype(np.int64)
+        hidden = int(np.iinfo(wide).min)
+
+        def read(window: Window) -> npt.NDArray[Any]:
+            pixels = self.file.read(self.index, window=_gdal(window)).astype(wide)
+            pixels[self._read_mask(window) == 0] = hidden
+            return pixels  # type: ignore[no-any-return]
+
+        return self._on_grid(read, wide, how, hidden, hidden).astype(self.dtype)
 
     def present(self, *, unmarked: bool = False) -> npt.NDArray[np.uint8] | None:
         """Validity by the file's own mask or alpha band, or by its extent where that is `unmarked`; None without."""

@@ -97,6 +97,14 @@ def test_case_3_offset_and_nodata() -> None:
     assert count_least(bands, valid) == (5, 7)
 
 
+def test_signed_numbers_may_be_negative_after_an_offset() -> None:
+    bands = np.array([[[-9999, 500, 1500]]], np.int16)
+    apply_offset(bands, -1000, nodata=-9999)
+    assert bands[0, 0].tolist() == [-9999, -500, 500]
+    apply_offset(bands, -500, nodata=None)
+    assert bands[0, 0].tolist() == [-10499, -1000, 0]
+
+
 def test_pixels_on_one_are_counted_once_and_only_where_valid() -> None:
     bands = np.array([[[1, 1, 2, 1]], [[1, 5, 5, 5]]], np.uint16)
     assert count_least(bands, np.array([[1, 1, 1, 0]], np.uint8)) == (2, 3)

@@ -37,6 +37,16 @@ def test_the_ends_of_each_dtype(add: Add) -> None:
         assert bands[0, 0].tolist() == answer
 
 
+@twins
+def test_no_sum_becomes_the_number_of_a_missing_pixel(add: Add) -> None:
+    bands = np.array([[[-9999, -8999, 0, 1000, -32768]]], np.int16)
+    add(bands, -1000, -9999, -32768)
+    assert bands[0, 0].tolist() == [-9999, -9998, -1000, 0, -32768]
+    bands = np.array([[[0, 999, 1000, 1001]]], np.int16)
+    add(bands, -1000, 0, -32768)
+    assert bands[0, 0].tolist() == [0, -1, 1, 1]
+
+
 @given(st.sampled_from(("uint8", "uint16", "int16")), st.integers(-65535, 65535), st.sampled_from((0, 1, 2)))
 def test_twins_agree_on_windows_too(dtype: str, offset: int, turn: int) -> None:
     stack, _ = observed.many(dtype, 3, (4, 9))

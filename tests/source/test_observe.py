@@ -301,6 +301,21 @@ def test_what_the_mask_hides_never_enters_a_kernel(tmp_path: Path):
         assert set(np.unique(plane.pixels[plane.present > 0])) == {100}
 
 
+@pytest.mark.parametrize("how", ["nearest", "bilinear", "mean"])
+def test_what_the_mask_hides_never_enters_a_kernel_where_every_number_is_a_value(tmp_path: Path, how: Resampling):
+    mask = np.full((60, 70), 255, np.uint8)
+    mask[:, 30:] = 0
+    pixels = np.where(mask > 0, 0, 255).astype(np.uint8)
+    pixels[10, 10] = 200
+    plane = band(write(tmp_path / "b.tif", pixels, left=LEFT - 3, mask=mask), missing=None, how=how)
+    assert plane is not None
+    assert plane.missing is None
+    assert plane.present is not None
+    assert plane.pixels.dtype == np.uint8
+    assert plane.pixels[plane.present > 0].max() <= 200
+    assert not plane.pixels[20:, :][plane.present[20:] > 0].any()
+
+
 def test_the_number_that_is_nodata_anyway_never_enters_a_kernel(tmp_path: Path):
     """A file says that 65535 is nodata, and of uint16 the store takes 0 for nodata too."""
     pixels = np.full((60, 70), 1000, np.uint16)
