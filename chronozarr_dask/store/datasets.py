@@ -19,7 +19,7 @@ from xarray.core import indexing
 from chronozarr_dask.errors import InputError, StoreError
 from chronozarr_dask.format.attributes import LevelMirror
 from chronozarr_dask.format.dtypes import valid_pixels
-from chronozarr_dask.format.layout import COVERAGE, DATA_DIMS, MASK, PLANE_DIMS, centres
+from chronozarr_dask.format.layout import COVERAGE, DATA_DIMS, MASK, PLANE_DIMS, VOLATILITY, VOLATILITY_DIMS, centres
 from chronozarr_dask.store.lazy import PhysicalArray, StoredArray
 
 if TYPE_CHECKING:
@@ -81,6 +81,21 @@ def _grid_mapping(store: Store, entry: LevelMirror) -> dict[str, Any]:
     a, b, c, d, e, f = entry.transform
     geotransform = " ".join(repr(float(v)) for v in (c, a, b, f, d, e))
     return {**crs.to_cf(), "spatial_ref": crs.to_wkt(), "GeoTransform": geotransform}
+
+
+def volatility_map(store: Store, values: npt.NDArray[np.float32]) -> xr.DataArray:
+    """The stored volatility with the places of its cells (see `Store.volatility`)."""
+    a, _, c, _, e, f = store.levels[0].transform
+    height, width = store.levels[0].shape[2:]
+    edges = [
+        np.minimum(np.arange(n + 1) * store.chunk_size, m) for n, m in zip(values.shape, (height, width), strict=True)
+    ]
+    y, x = (
+        corner + step * (edge[:-1] + edge[1:]) / 2 for edge, corner, step in zip(edges, (f, c), (e, a), strict=True)
+    )
+    coords = {"y": ("row", y), "x": ("col", x)}
+    attrs = {"long_name": "mean change against the anchors / 10000", "crs": store.crs}
+    return xr.DataArray(values, coords, VOLATILITY_DIMS, VOLATILITY, attrs)
 
 
 def pixel_at(store: Store, x: float, y: float, level: int) -> tuple[int, int]:

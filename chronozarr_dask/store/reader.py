@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Mapping
@@ -19,12 +20,13 @@ from chronozarr_dask.format.planes import Plane
 from chronozarr_dask.format.temporal import Temporal
 from chronozarr_dask.store.cells import READ_THREADS, Cells, anchor_cache
 from chronozarr_dask.store.chunks import Chunks, index_cache
-from chronozarr_dask.store.cost import Account, Cost
+from chronozarr_dask.store.cost import Account, Cost, spent
 from chronozarr_dask.store.journal import CLAIM, journal_url
 from chronozarr_dask.store.metadata import StoreMetadata
 from chronozarr_dask.store.opening import Opened, open_documents
 from chronozarr_dask.store.target import Objects, open_target
 from chronozarr_dask.store.timesteps import Time, timestep
+from chronozarr_dask.store.volatility import read_volatility
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -199,6 +201,25 @@ class Store(StoreMetadata):
 
         self._level(level)
         return pixel_series(self, x, y, level)
+
+    def volatility(self) -> xr.DataArray:
+        """How much each cell of level 0 changes over time (5): 0 never, 1 by 10000 and more in the mean.
+
+        Returns
+        -------
+        DataArray (row, col), float32
+            Coordinates ``y`` (row) and ``x`` (col) are the centres of what the raster has of each cell.
+
+        Raises
+        ------
+        StoreError
+            If the store has none, or it is malformed.
+        """
+        from chronozarr_dask.store.datasets import volatility_map
+
+        with self._account.charging():
+            spent(cells_wanted=math.prod(self.levels[0].grid))
+            return volatility_map(self, read_volatility(self._objects, self.levels[0].grid))
 
     def measure(self, *, every_thread: bool = False) -> AbstractContextManager[Cost]:
         """Count what reads of this store cost, within a block.

@@ -10,19 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from chronozarr_dask.errors import StoreError
-from chronozarr_dask.format.codecs import parse_chain
-from chronozarr_dask.format.layout import ROOT_DOCUMENT, VOLATILITY, Window
+from chronozarr_dask.format.layout import Window
 from chronozarr_dask.format.volatility import volatility
 from chronozarr_dask.kernels.change import change_sums
-from chronozarr_dask.store.compress import decompress
 from chronozarr_dask.store.deep.found import Found
 from chronozarr_dask.store.deep.frames import Frames
 from chronozarr_dask.store.deep.places import Cell
 from chronozarr_dask.store.deep.scope import Scope
-from chronozarr_dask.store.opening import parse_document
 from chronozarr_dask.store.validate.problem import Problem
+from chronozarr_dask.store.volatility import KEY, read_volatility
 
-KEY = f"{VOLATILITY}/c/0/0"
 TOLERANCE = 1e-5
 """Relative. An append joins float32 means (14), so what it stores is the definition but for the rounding of each."""
 
@@ -104,16 +101,7 @@ def check_volatility(changes: Changes, found: Found) -> None:
 
 def _stored(scope: Scope) -> npt.NDArray[Any] | None:
     """The stored array; None where it cannot be had, which the checks of the documents tell."""
-    grid = scope.layout.grid(0)
-    where = f"{VOLATILITY}/{ROOT_DOCUMENT}"
-    blob, document = scope.objects.get(KEY), scope.objects.get(where)
-    if document is None:
-        return None
-    if blob is None:
-        return np.zeros(grid, np.float32)
     try:
-        parsed = parse_document(document, where)
-        codecs = parsed.get("codecs") if isinstance(parsed, dict) else None
-        return decompress(blob, parse_chain(codecs, where), np.dtype("<f4"), grid, KEY)
+        return read_volatility(scope.objects, scope.layout.grid(0))
     except StoreError:
         return None
