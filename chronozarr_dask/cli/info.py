@@ -23,8 +23,8 @@ def info_command(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a store holds: times, bands, grid, levels, encoding, layout. Pixels are not read."""
-    from chronozarr_dask.cli.facts import facts
     from chronozarr_dask.cli.sheet import print_sheet
+    from chronozarr_dask.run.facts import facts
     from chronozarr_dask.store.reader import open_store
 
     with errors_told():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import chronozarr_dask as czd
-from chronozarr_dask.cli.facts import cadence
 from chronozarr_dask.cli.output import warnings_told
 from chronozarr_dask.cli.text import nbytes, number, plural, seconds
+from chronozarr_dask.run.facts import cadence
 from tests.cli.sources import dataset, invoke
 
 

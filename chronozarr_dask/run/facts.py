@@ -1,4 +1,4 @@
-"""What `info` tells of a store, as JSON."""
+"""What the documents of a store say, as JSON: what `info` and a report tell."""
 
 from __future__ import annotations
 
