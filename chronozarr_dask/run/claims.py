@@ -1,0 +1,294 @@
+"""Who may write a run: the claim, taken once, and taken over by a resume when its owner is gone.
+
+    claim.json          first owner         heartbeat.json
+    claim.2.json        second owner        heartbeat.2.json
+    ...
+
+A claim is never changed. Each resume creates the next one, on condition that nobody has (`Objects.create`), so of two
+resumes at the same time one wins. The owner of the last claim is the owner of the run; it renews the heartbeat of its
+own (`run.heartbeat`), so that no two owners ever write one object.
+
+Whether an owner is gone is certain when it said so (its heartbeat has "ended"), or when it was a process of this
+machine that is no more. Else it is watched for a bounded time. Clocks of two hosts are never compared: what counts is
+whether the counter of the heartbeat changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import uuid4
+
+from chronozarr_dask._version import __version__
+from chronozarr_dask.errors import ResumeError, TargetError
+from chronozarr_dask.format.layout import ROOT_DOCUMENT
+from chronozarr_dask.run.machine import is_process_gone, machine_identity, process_start
+from chronozarr_dask.store.journal import CLAIM, Journal, dump
+from chronozarr_dask.store.target import Objects
+
+BEAT_SECONDS = 15.0
+"""Between two renewals of a heartbeat: one PUT and one HEAD."""
+
+WATCH_SECONDS = 3 * BEAT_SECONDS
+"""How long a heartbeat must stand still before its owner is taken for gone."""
+
+POLL_SECONDS = 1.0
+"""How often a heartbeat is looked at while it is watched."""
+
+State = Literal["running", "ended"]
+
+Tell = Callable[[str, float, float], None]
+"""Told while an owner is watched: who it is, seconds that have passed, seconds that it takes."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process that claimed a run.
+
+    Attributes
+    ----------
+    host : str
+    process : int
+    machine : str or None
+        Within which process ids mean something: boot and process namespace; None where the system does not tell.
+    started : int or None
+        When the process started, in ticks since boot: a process id is used again.
+    token : str
+        Random, of this claim alone.
+    since : str
+        When it was claimed, by the clock of its host: to be shown, never compared.
+    """
+
+    host: str
+    process: int
+    machine: str | None
+    started: int | None
+    token: str
+    since: str
+
+    @classmethod
+    def me(cls) -> Owner:
+        """The process that calls."""
+        pid = os.getpid()
+        return cls(socket.gethostname(), pid, machine_identity(), process_start(pid), uuid4().hex, now())
+
+    @classmethod
+    def of(cls, claim: Mapping[str, Any]) -> Owner:
+        """The owner that a claim names."""
+        return cls(**{name: claim.get(name, default) for name, default in _UNKNOWN.items()})
+
+    @property
+    def told(self) -> str:
+        """Who it is, for a message."""
+        return f"process {self.process} on {self.host} (since {self.since})"
+
+    def is_gone(self) -> bool:
+        """Whether it is certain that the process is no more; False also where this machine cannot know."""
+        if self.machine is None or self.machine != machine_identity():
+            return False
+        return is_process_gone(self.process, self.started)
+
+
+_UNKNOWN: dict[str, Any] = {"host": "unknown", "process": 0, "machine": None, "started": None, "token": "", "since": ""}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a run: the `generation`-th, counted from 1."""
+
+    generation: int
+    owner: Owner
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A heartbeat as it was found.
+
+    Attributes
+    ----------
+    generation : int
+        Of the claim.
+    token : str
+        Of the claim.
+    counter : int
+        Grows by one with each renewal.
+    state : "running" or "ended"
+        Ended: the owner has stopped in order, whether the run was finished or not.
+    host, process, since
+        Of the owner.
+    time : str
+        When it was renewed, by the clock of its host: to be shown, never compared.
+    period : float
+        Seconds between two renewals.
+    """
+
+    generation: int
+    token: str
+    counter: int
+    state: State
+    host: str
+    process: int
+    since: str
+    time: str
+    period: float
+
+    def pack(self) -> bytes:
+        """As in the journal."""
+        return dump(asdict(self))
+
+
+def claim_key(generation: int) -> str:
+    """Key of a claim in the journal."""
+    return CLAIM if generation == 1 else f"claim.{generation}.json"
+
+
+def heartbeat_key(generation: int) -> str:
+    """Key of a claim's heartbeat in the journal."""
+    return "heartbeat.json" if generation == 1 else f"heartbeat.{generation}.json"
+
+
+def read_claim(journal: Journal) -> Claim | None:
+    """The last claim, whose owner is the owner of the run; None where there is none."""
+    found, generation = None, 1
+    while (doc := journal.read(claim_key(generation))) is not None:
+        found = Claim(generation, Owner.of(doc))
+        generation += 1
+    return found
+
+
+def read_heartbeat(journal: Journal) -> Beat | None:
+    """The heartbeat of the run's owner; None before its first, or where there is no run.
+
+    Whether it lives is seen by reading twice: `counter` grows every `period` seconds.
+    """
+    claim = read_claim(journal)
+    return None if claim is None else _beat(journal, claim)
+
+
+def _beat(journal: Journal, claim: Claim) -> Beat | None:
+    """A heartbeat; None also for one that is cut: it is being renewed on a disk, or its owner died over it."""
+    blob = journal.objects.get(heartbeat_key(claim.generation))
+    try:
+        doc = json.loads(blob or b"null")
+        return None if doc is None else Beat(**{name: doc[name] for name in Beat.__dataclass_fields__})
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def begin(target: Objects, journal: Journal, beside: Journal, *, conditional: bool = True) -> Claim:
+    """Claim an empty target; TargetError when something is there, or another run is.
+
+    The claim lies `beside` the store, and says where the journal is; in a journal elsewhere lies another.
+
+    Parameters
+    ----------
+    conditional : bool
+        Whether claims are created on condition that there is none. Without, two runs that begin at the same moment do
+        not see each other.
+    """
+    complete = target.size(ROOT_DOCUMENT) is not None
+    if not complete and (claim := beside.read(CLAIM)) is not None:
+        raise TargetError(
+            f"{target.url} is not complete: {claim.get('journal', beside.url)} is the journal of a run that was "
+            f"interrupted or is still running. Go on with it with resume (--resume); or name another target; "
+            f"or, to begin anew, remove both yourself"
+        )
+    if not target.is_empty():
+        raise TargetError(
+            f"{target.url} is not empty: a store is written under a new prefix and never in place (section 9); name "
+            f"another target, or empty it yourself"
+        )
+    owner = Owner.me()
+    document = _document(owner, target.url, journal.url)
+    for place in {journal.url: journal, beside.url: beside}.values():
+        if not place.objects.is_empty() or not _create(place, CLAIM, document, conditional):
+            raise TargetError(
+                f"{place.url}, where the journal or the claim of a run goes, is not empty: name another place with "
+                f"journal=, or another target"
+            )
+    return Claim(1, owner)
+
+
+def take_over(target: Objects, journal: Journal, tell: Tell, *, conditional: bool = True) -> Claim:
+    """Take over the run of a journal whose owner is gone.
+
+    Parameters
+    ----------
+    tell : callable
+        Told while the owner is watched.
+    conditional : bool
+        As of `begin`.
+
+    Raises
+    ------
+    ResumeError
+        While its owner is alive, or when another resume was first.
+    """
+    last = read_claim(journal)
+    if last is None:
+        raise ResumeError(f"there is no run to resume: {journal.url}/{CLAIM} does not exist; begin without resume")
+    if not _is_gone(journal, last, tell):
+        raise ResumeError(
+            f"the run in {journal.url} is still running: {last.owner.told} renews its heartbeat. Wait for its end, or "
+            f"end that process first; then go on with resume (--resume)"
+        )
+    owner = Owner.me()
+    generation = last.generation + 1
+    if not _create(journal, claim_key(generation), _document(owner, target.url, journal.url), conditional):
+        winner = read_claim(journal) or last
+        raise ResumeError(
+            f"the run in {journal.url} was taken over by another resume at the same moment: {winner.owner.told}. Let "
+            f"that one go on, or end that process first"
+        )
+    return Claim(generation, owner)
+
+
+def successor(journal: Journal, claim: Claim) -> Owner | None:
+    """The owner that has taken the run over from this claim; None while nobody has. One request."""
+    doc = journal.read(claim_key(claim.generation + 1))
+    return None if doc is None else Owner.of(doc)
+
+
+def _is_gone(journal: Journal, claim: Claim, tell: Tell) -> bool:
+    """Whether an owner is gone: at once where that is certain, else after its heartbeat stood still long enough."""
+    first = _beat(journal, claim)
+    begun = time.monotonic()
+    long = WATCH_SECONDS if first is None else max(WATCH_SECONDS, 3 * first.period)
+    beat = first
+    while True:
+        if beat is not None and beat.state == "ended":
+            return True
+        if beat is not None and (first is None or beat.counter != first.counter):
+            return False
+        if claim.owner.is_gone():
+            return True
+        passed = time.monotonic() - begun
+        if passed >= long:
+            return True
+        tell(claim.owner.told, passed, long)
+        time.sleep(min(POLL_SECONDS, long - passed))
+        beat = _beat(journal, claim)
+
+
+def _create(journal: Journal, key: str, document: dict[str, Any], conditional: bool) -> bool:
+    if conditional:
+        return journal.objects.create(key, dump(document))
+    if journal.objects.size(key) is not None:
+        return False
+    journal.objects.put(key, dump(document))
+    return True
+
+
+def _document(owner: Owner, target: str, journal: str) -> dict[str, Any]:
+    return {"version": __version__, "target": target, "journal": journal, **asdict(owner)}
+
+
+def now() -> str:
+    """The time of day in UTC, to be shown."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

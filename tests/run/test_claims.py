@@ -1,0 +1,268 @@
+"""Who may write a run: claims, heartbeats, and when a resume takes over."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chronozarr_dask.errors import ResumeError, RunError, TargetError
+from chronozarr_dask.run import claims, heartbeat
+from chronozarr_dask.run.claims import Beat, Owner
+from chronozarr_dask.run.heartbeat import Heartbeat
+from chronozarr_dask.store.folder import Folder
+from chronozarr_dask.store.journal import Journal
+
+PERIOD = 0.05
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "BEAT_SECONDS", PERIOD)
+    monkeypatch.setattr(claims, "WATCH_SECONDS", 10 * PERIOD)
+    monkeypatch.setattr(claims, "POLL_SECONDS", PERIOD)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Folder:
+    return Folder(str(tmp_path / "s"))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(Folder(str(tmp_path / "s.run")))
+
+
+def quiet(who: str, passed: float, long: float) -> None:
+    raise AssertionError(f"{who} is watched")
+
+
+class Watched(list[str]):
+    def __call__(self, who: str, passed: float, long: float) -> None:
+        assert 0 <= passed <= long
+        self.append(who)
+
+
+def claim_by(journal: Journal, **owner: Any) -> claims.Claim:
+    """A first claim by another process."""
+    claim = claims.begin(Folder(f"{journal.url}-of"), journal, journal)
+    other = replace(claim.owner, **owner)
+    doc = json.loads(Path(journal.url, "claim.json").read_bytes())
+    Path(journal.url, "claim.json").write_text(json.dumps(doc | {k: getattr(other, k) for k in owner}))
+    return replace(claim, owner=other)
+
+
+def beaten(journal: Journal, claim: claims.Claim, **changes: Any) -> None:
+    owner = claim.owner
+    beat = Beat(claim.generation, owner.token, 3, "running", owner.host, owner.process, owner.since, "", PERIOD)
+    journal.objects.put(claims.heartbeat_key(claim.generation), replace(beat, **changes).pack())
+
+
+@contextmanager
+def child() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+# ---- documents -------------------------------------------------------------------------------------------------------
+
+
+def test_a_claim_names_its_owner(target: Folder, journal: Journal):
+    claim = claims.begin(target, journal, journal)
+    doc = json.loads(Path(journal.url, "claim.json").read_bytes())
+    assert (doc["host"], doc["process"]) == (socket.gethostname(), os.getpid())
+    assert (doc["target"], doc["journal"]) == (target.url, journal.url)
+    assert Owner.of(doc) == claim.owner
+    assert claims.read_claim(journal) == claim
+    assert claims.read_heartbeat(journal) is None
+    with pytest.raises(TargetError, match="still running"):
+        claims.begin(target, journal, journal)
+
+
+def test_a_heartbeat_counts_and_says_when_it_has_ended(target: Folder, journal: Journal):
+    claim = claims.begin(target, journal, journal)
+    with Heartbeat(journal, claim) as beating:
+        first = claims.read_heartbeat(journal)
+        assert first is not None
+        assert (first.generation, first.token, first.state) == (1, claim.owner.token, "running")
+        wait_for(lambda: (claims.read_heartbeat(journal) or first).counter >= first.counter + 3)
+        beating.check()
+        beating.confirm()
+    last = claims.read_heartbeat(journal)
+    assert last is not None
+    assert last.state == "ended"
+    assert last.counter > first.counter
+
+
+def wait_for(condition: Any, seconds: float = 10) -> None:
+    pause = threading.Event()
+    for _ in range(int(seconds / 0.01)):
+        if condition():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it did not come")
+
+
+def test_no_claim_makes_no_conditional_create(target: Folder, journal: Journal, monkeypatch: pytest.MonkeyPatch):
+    def create(self: Folder, key: str, data: bytes) -> bool:
+        raise AssertionError(key)
+
+    monkeypatch.setattr(Folder, "create", create)
+    claim = claims.begin(target, journal, journal, conditional=False)
+    beaten(journal, claim, state="ended")
+    assert claims.take_over(target, journal, quiet, conditional=False).generation == 2
+    with pytest.raises(TargetError, match="still running"):
+        claims.begin(target, journal, journal, conditional=False)
+
+
+# ---- taking over -----------------------------------------------------------------------------------------------------
+
+
+def test_there_must_be_a_claim(target: Folder, journal: Journal):
+    with pytest.raises(ResumeError, match="no run to resume"):
+        claims.take_over(target, journal, quiet)
+
+
+def test_an_owner_that_has_ended_is_taken_over_at_once(target: Folder, journal: Journal):
+    with Heartbeat(journal, claims.begin(target, journal, journal)):
+        pass
+    for generation in (2, 3, 4):
+        claim = claims.take_over(target, journal, quiet)
+        assert claim.generation == generation
+        with Heartbeat(journal, claim):
+            pass
+    assert sorted(p.name for p in Path(journal.url).glob("claim*")) == [
+        "claim.2.json", "claim.3.json", "claim.4.json", "claim.json",
+    ]  # fmt: skip
+
+
+def test_a_process_of_this_machine_that_is_no_more_is_taken_over_at_once(target: Folder, journal: Journal):
+    with child() as process:
+        claim = claim_by(journal, process=process.pid, started=claims.process_start(process.pid))
+        beaten(journal, claim)
+        assert not claim.owner.is_gone()
+        process.kill()
+        wait_for(claim.owner.is_gone)  # nobody has asked about its end yet
+    assert claims.take_over(target, journal, quiet).generation == 2
+
+
+def test_a_process_id_that_another_has_now_is_that_of_nobody(target: Folder, journal: Journal):
+    started = claims.process_start(os.getpid())
+    assert started is not None
+    beaten(journal, claim_by(journal, started=started - 1))
+    assert claims.take_over(target, journal, quiet).generation == 2
+
+
+@pytest.mark.parametrize("has_beaten", [True, False])
+@pytest.mark.parametrize("machine", ["another boot pid:[1]", None])
+def test_a_process_elsewhere_is_watched_until_its_heartbeat_stood_still(
+    target: Folder, journal: Journal, machine: str | None, has_beaten: bool
+):
+    """A process id of another machine says nothing, not even where the host has the same name."""
+    claim = claim_by(journal, process=2**22 + 1, machine=machine)
+    if has_beaten:
+        beaten(journal, claim)
+    watched = Watched()
+    assert claims.take_over(target, journal, watched).generation == 2
+    assert len(watched) >= 5
+    assert watched[0] == claim.owner.told
+
+
+def test_while_its_owner_lives_a_run_is_not_taken_over(target: Folder, journal: Journal):
+    claim = claims.begin(target, journal, journal)
+    with Heartbeat(journal, claim), pytest.raises(ResumeError, match=r"is still running: process \d+ on .*; then go"):
+        claims.take_over(target, journal, Watched())
+    assert claims.read_claim(journal) == claim
+
+
+def test_an_owner_that_ends_while_it_is_watched_is_taken_over(target: Folder, journal: Journal):
+    claim = claim_by(journal, machine=None)
+    beaten(journal, claim)
+    watched = Watched()
+
+    def tell(who: str, passed: float, long: float) -> None:
+        watched(who, passed, long)
+        beaten(journal, claim, counter=4, state="ended")
+
+    assert claims.take_over(target, journal, tell).generation == 2
+    assert len(watched) == 1
+
+
+def test_of_two_resumes_one_wins(target: Folder, journal: Journal):
+    """Eight, of which all saw the same owner gone."""
+    beaten(journal, claims.begin(target, journal, journal), state="ended")
+    barrier = threading.Barrier(8)
+    create = journal.objects.create
+
+    class Together(Folder):
+        def create(self, key: str, data: bytes) -> bool:
+            barrier.wait()
+            return create(key, data)
+
+    def resume(_: int) -> int | str:
+        try:
+            return claims.take_over(target, Journal(Together(journal.url)), quiet).generation
+        except ResumeError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        ends = list(pool.map(resume, range(8)))
+    assert ends.count(2) == 1
+    assert sum("taken over by another resume" in str(end) for end in ends) == 7
+
+
+# ---- an owner that is one no more ------------------------------------------------------------------------------------
+
+
+def test_an_owner_that_was_taken_over_stops(target: Folder, journal: Journal):
+    claim = claims.begin(target, journal, journal)
+    with Heartbeat(journal, claim) as beating:
+        beating.confirm()
+        other = claims.Claim(2, Owner.me())
+        journal.objects.put("claim.2.json", claims.dump(claims.asdict(other.owner)))
+        with pytest.raises(RunError, match=r"taken over by process \d+"):
+            beating.confirm()
+        wait_for(lambda: not beating._thread.is_alive())
+        with pytest.raises(RunError, match="taken over"):
+            beating.check()
+    last = claims._beat(journal, claim)
+    assert last is not None
+    assert last.state == "running", "what it says does not matter any more, and it says nothing"
+
+
+def test_a_heartbeat_that_fails_for_a_while_ends_nothing(
+    target: Folder, journal: Journal, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(heartbeat, "LOST_SECONDS", 12 * PERIOD)
+    put, down = Folder.put, threading.Event()
+
+    def maybe(self: Folder, key: str, data: bytes) -> None:
+        if down.is_set():
+            raise TargetError("no network")
+        put(self, key, data)
+
+    monkeypatch.setattr(Folder, "put", maybe)
+    with Heartbeat(journal, claims.begin(target, journal, journal)) as beating:
+        down.set()
+        threading.Event().wait(4 * PERIOD)
+        beating.check()
+        down.clear()
+        before = beating._counter
+        wait_for(lambda: beating._counter > before)
+        beating.check()
+        down.set()
+        threading.Event().wait(16 * PERIOD)
+        with pytest.raises(RunError, match=r"could not be renewed for .* \(no network\)"):
+            beating.check()
