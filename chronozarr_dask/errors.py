@@ -25,6 +25,10 @@ class TargetFullError(TargetError):
     """There is no space left, or no permission: trying again does not help."""
 
 
+class ConditionalCreateError(TargetError):
+    """The store has no conditional create (If-None-Match): it cannot tell which of two runs came first."""
+
+
 class ResumeError(ChronozarrError):
     """A journal belongs to another input, other options or another version of this package."""
 
@@ -39,3 +43,7 @@ class StoreError(ChronozarrError, ValueError):
 
 class NotCompleteError(StoreError):
     """The store's run has not been committed: there is no root document yet."""
+
+
+class ChronozarrWarning(UserWarning):
+    """Something that a person should know about an input, a store or a cluster."""
