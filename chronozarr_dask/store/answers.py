@@ -13,6 +13,12 @@ FORBIDDEN = (
     "(s3:ListBucket, storage.objects.list), or have the host answer 404 for an absent key (section 9)"
 )
 
+NO_CONDITIONAL_CREATE = (
+    "the store has no conditional create (If-None-Match), and cannot tell which of two runs into one target came "
+    "first. Where it is certain that no other run writes there, go without a claim: --no-claim (claim=False; in a "
+    "recipe run.claim: false)"
+)
+
 IGNORES_RANGES = "this host ignores range requests, which a sharded store needs (section 9)"
 
 NO_LENGTH = "the host does not say how long the object is (Content-Length)"

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-import fsspec
 from fsspec.asyn import sync
 
-from chronozarr_dask.errors import TargetError, TargetFullError
-from chronozarr_dask.store.answers import FORBIDDEN, IGNORES_RANGES, NO_LENGTH
+from chronozarr_dask.errors import ConditionalCreateError, TargetError, TargetFullError
+from chronozarr_dask.store.answers import FORBIDDEN, IGNORES_RANGES, NO_CONDITIONAL_CREATE, NO_LENGTH
 from chronozarr_dask.store.cost import spent
 from chronozarr_dask.store.failures import explained
-from chronozarr_dask.store.retries import PassingError, may_pass, retried, status_of
+from chronozarr_dask.store.filesystems import file_system, is_s3
+from chronozarr_dask.store.outcomes import (
+    is_beyond_the_end,
+    is_other_failure,
+    is_there_already,
+    is_unknown_condition,
+)
+from chronozarr_dask.store.refusals import code_of, is_final
+from chronozarr_dask.store.retries import WRITING, may_pass, passing, retried, status_of
 
 T = TypeVar("T")
 
-CONNECTIONS = 32
-"""Connections to a host that are kept open: one for each thread of a store's reader."""
+PUTS = 16
+"""PUTs of one process in flight; more threads than that wait for their turn."""
 
-EXTRAS = {"s3": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure", "http": "http", "https": "http"}
-"""URL scheme -> the extra of this package that brings its file system."""
+PROBE = "zz-probe-"
+"""Keys that `probe` tries a place with begin so: behind all others there, in the order of a LIST."""
+
+_puts = threading.BoundedSemaphore(PUTS)
+
+
+def _after_fork() -> None:
+    """The turns are the parent's."""
+    global _puts
+    _puts = threading.BoundedSemaphore(PUTS)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @dataclass(frozen=True)
@@ -37,27 +58,8 @@ class Bucket:
 
     @property
     def _fs(self) -> Any:
-        return self._file_system({})
-
-    def _file_system(self, options: dict[str, Any]) -> Any:
-        protocol = self.url.split("://", 1)[0]
         with explained(self.url, ""):
-            try:
-                return fsspec.filesystem(protocol, **{"use_listings_cache": False, **self.storage_options, **options})
-            except (ImportError, ValueError) as error:
-                extra = EXTRAS.get(protocol)
-                remedy = f"install chronozarr-dask[{extra}]" if extra else f"{', '.join(EXTRAS)} are known"
-                raise TargetError(f"{self.url}: {error}; {remedy}") from error
-
-    @property
-    def _reading(self) -> Any:
-        """The file system for reads: on S3 with a connection for each thread that reads, and without own retries."""
-        if self.url.split("://", 1)[0] not in ("s3", "s3a"):
-            return self._fs
-        own = {"retries": {"total_max_attempts": 1, "mode": "standard"}, "max_pool_connections": CONNECTIONS}
-        fs = self._file_system({"config_kwargs": own | dict(self.storage_options.get("config_kwargs") or {})})
-        fs.retries = 1
-        return fs
+            return file_system(self.url, self.storage_options)
 
     def _path(self, key: str) -> str:
         return f"{self.url}/{key}" if key else self.url
@@ -67,9 +69,9 @@ class Bucket:
 
         def once() -> T | None:
             try:
-                return ask(self._reading, self._path(key))
+                return ask(self._fs, self._path(key))
             except FileNotFoundError as error:
-                if not _is_other_failure(error.__cause__):
+                if not is_other_failure(error.__cause__):
                     return None
                 self._sort(key, error.__cause__ or error)
                 raise TargetError(f"{self.url}/{key}: {error.__cause__}") from error
@@ -83,11 +85,25 @@ class Bucket:
     def _sort(self, key: str, error: BaseException) -> None:
         """Raise PassingError, or TargetFullError where it is forbidden; other errors are left to the caller."""
         if may_pass(error):
-            status = status_of(error)
-            said = str(error) or type(error).__name__
-            raise PassingError(said if status is None or str(status) in said else f"{status} {said}") from error
+            raise passing(error) from error
+        if is_final(error) and code_of(error) != "AccessDenied":
+            return
         if isinstance(error, PermissionError) or status_of(error) in (401, 403):
             raise TargetFullError(f"{self.url}/{key}: {FORBIDDEN} ({status_of(error)}: {error})") from error
+
+    def _write(self, key: str, ask: Callable[[Any, str], T]) -> T:
+        """What `ask` gives for a file system and a path, tried again (`retries`): it may come twice."""
+
+        def once() -> T:
+            try:
+                return ask(self._fs, self._path(key))
+            except Exception as error:  # each client library has its own; what is not known goes on
+                if may_pass(error):
+                    raise passing(error) from error
+                raise
+
+        with explained(self.url, key):
+            return retried(f"{self.url}/{key}" if key else self.url, once, WRITING)
 
     def get(self, key: str) -> bytes | None:
         """The object's bytes, None where there is none."""
@@ -105,7 +121,7 @@ class Bucket:
             try:
                 return bytes(fs.cat_file(path, start=start, end=stop))
             except Exception as error:  # each client library has its own; all others go on
-                if not _is_beyond_the_end(error):
+                if not is_beyond_the_end(error):
                     raise
                 return b""
 
@@ -118,7 +134,7 @@ class Bucket:
 
     def tail(self, key: str, nbytes: int) -> tuple[bytes, int] | None:
         """The last `nbytes` bytes, all where the object is shorter, and the object's length; one request on S3."""
-        if self.url.startswith(("s3://", "s3a://")):
+        if is_s3(self.url):
             return self._read(key, partial(_s3_tail, nbytes=nbytes))
         return self._tail_by_length(key, nbytes)
 
@@ -142,55 +158,84 @@ class Bucket:
 
     def put(self, key: str, data: bytes | memoryview) -> None:
         """Store an object, in place of any that is there."""
-        with explained(self.url, key):
-            self._fs.pipe_file(self._path(key), bytes(data))  # of bytes no copy
+
+        def ask(fs: Any, path: str) -> None:
+            with _puts:
+                fs.pipe_file(path, bytes(data))  # of bytes no copy
+
+        self._write(key, ask)
 
     def create(self, key: str, data: bytes) -> bool:
-        """Store an object only if there is none. False if there is one."""
-        with explained(self.url, key):
+        """Store an object only if there is none. False if there is one.
+
+        Where the answer to an earlier try did not come, the object that is there may be that try's: it is looked at.
+
+        Raises
+        ------
+        ConditionalCreateError
+            If the store does not know If-None-Match.
+        """
+        in_doubt = False
+
+        def ask(fs: Any, path: str) -> bool:
+            nonlocal in_doubt
             try:
-                self._fs.pipe_file(self._path(key), data, mode="create")
-            except FileExistsError:
-                return False
-            except OSError as error:
-                if _is_precondition_failure(error):
-                    return False
+                with _puts:
+                    fs.pipe_file(path, data, mode="create")
+            except Exception as error:  # each client library has its own; all others go on
+                if is_there_already(error):
+                    return in_doubt and self.get(key) == data
+                if is_unknown_condition(error):
+                    raise ConditionalCreateError(f"{self.url}/{key}: {NO_CONDITIONAL_CREATE} ({error})") from error
+                in_doubt = True
                 raise
-        return True
+            return True
+
+        return self._write(key, ask)
 
     def delete(self, key: str) -> None:
         """Remove an object; nothing happens where there is none."""
-        with explained(self.url, key):
+
+        def ask(fs: Any, path: str) -> None:
             try:
-                self._fs.rm_file(self._path(key))
+                fs.rm_file(path)
             except FileNotFoundError:
                 return
+
+        self._write(key, ask)
 
     def delete_prefix(self, prefix: str) -> None:
         """Remove all that is below a prefix."""
-        with explained(self.url, prefix):
+
+        def ask(fs: Any, path: str) -> None:
             try:
-                self._fs.rm(self._path(prefix), recursive=True)
+                fs.rm(path, recursive=True)
             except FileNotFoundError:
                 return
 
+        self._write(prefix, ask)
+
     def is_empty(self) -> bool:
-        """Whether nothing is there; on S3 one LIST with a limit of 1."""
-        with explained(self.url, ""):
-            fs = self._fs
-            if hasattr(fs, "call_s3"):
-                bucket, key, _ = fs.split_path(self.url)
-                prefix = f"{key}/" if key else ""
-                return not fs.call_s3("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1).get("KeyCount", 0)
-            try:
-                here = fs.unstrip_protocol(self.url)
-                return all(fs.unstrip_protocol(e["name"].rstrip("/")) == here for e in fs.ls(self.url))
-            except FileNotFoundError:
-                return True
+        """Whether nothing is there, or no more than a probe left; on S3 one LIST with a limit of 1."""
+        return self._write("", _is_empty)
 
     def child(self, name: str) -> Bucket:
         """The prefix `name` below this one."""
         return Bucket(f"{self.url}/{name}", self.storage_options)
+
+
+def _is_empty(fs: Any, url: str) -> bool:
+    if hasattr(fs, "call_s3"):
+        bucket, key, _ = fs.split_path(url)
+        prefix = f"{key}/" if key else ""
+        found = fs.call_s3("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1).get("Contents") or []
+        return all(entry["Key"].startswith(prefix + PROBE) for entry in found)
+    try:
+        here = fs.unstrip_protocol(url)
+        names = [fs.unstrip_protocol(entry["name"].rstrip("/")) for entry in fs.ls(url)]
+    except FileNotFoundError:
+        return True
+    return all(name == here or name.startswith(f"{here}/{PROBE}") for name in names)
 
 
 def _s3_tail(fs: Any, path: str, nbytes: int) -> tuple[bytes, int]:
@@ -199,26 +244,9 @@ def _s3_tail(fs: Any, path: str, nbytes: int) -> tuple[bytes, int]:
     try:
         answer = fs.call_s3("get_object", Bucket=bucket, Key=key, Range=f"bytes=-{nbytes}")
     except OSError as error:
-        if not _is_beyond_the_end(error):
+        if not is_beyond_the_end(error):
             raise
         return b"", 0  # only an object without bytes has no last byte
     data = bytes(sync(fs.loop, answer["Body"].read))
     length = answer.get("ContentRange", "").rpartition("/")[2]
     return data[-nbytes:], int(length) if length.isdecimal() else len(data)
-
-
-def _is_beyond_the_end(error: Exception) -> bool:
-    """Whether a host refused a range because the object is shorter (416)."""
-    return getattr(error, "status", None) == 416 or (isinstance(error, OSError) and "not satisfiable" in str(error))
-
-
-def _is_other_failure(cause: BaseException | None) -> bool:
-    """Whether what fsspec's HTTP calls a missing file was another answer than 404: it calls every failure one."""
-    if type(cause).__module__.startswith("aiohttp"):
-        return getattr(cause, "status", None) != 404
-    return isinstance(cause, TimeoutError)
-
-
-def _is_precondition_failure(error: OSError) -> bool:
-    """Whether an object store refused a conditional create because the object exists (412, 409)."""
-    return any(word in str(error) for word in ("PreconditionFailed", "At least one of the pre-conditions", "412"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from chronozarr_dask.errors import TargetError, TargetFullError
+from chronozarr_dask.store.refusals import code_of, meaning
 
 CLIENT_LIBRARIES = frozenset({"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"})
 """Their errors are no OSError: a wrong answer, no credentials, a host that cannot be reached."""
@@ -45,36 +46,54 @@ def _in_the_way(path: str) -> str:
 @contextmanager
 def explained(url: str, key: str) -> Iterator[None]:
     """Turn what the operating system or an object store says into one TargetError with place and remedy."""
-    where = f"{url}/{key}" if key else url
     try:
         yield
     except TargetError:
         raise
-    except FileNotFoundError as error:  # an absent object is none: what is absent here is what objects are put into
+    except Exception as error:
+        if (told := as_target_error(url, key, error)) is None:
+            raise
+        raise told from error
+
+
+def as_target_error(url: str, key: str, error: Exception) -> TargetError | None:
+    """One TargetError with place and remedy; None for an error that neither a system nor a store raised."""
+    where = f"{url}/{key}" if key else url
+    if (refused := meaning(error)) is not None:
+        return TargetFullError(f"{where}: {refused} ({_said(error)})")
+    if isinstance(error, FileNotFoundError):  # an absent object is none: what is absent is what objects are put into
         if "://" not in url:
-            raise TargetError(f"{where}: {error}") from error
-        raise TargetError(
+            return TargetError(f"{where}: {error}")
+        return TargetError(
             f"{where}: no such bucket ({error}); create it first, or mend its name or the endpoint in storage_options"
-        ) from error
-    except NotADirectoryError as error:
-        raise TargetError(
+        )
+    if isinstance(error, NotADirectoryError):
+        return TargetError(
             f"{_in_the_way(where)}, and the path of a store or journal is made of folders; name another target, or "
             f"move that away"
-        ) from error
-    except PermissionError as error:
-        raise TargetFullError(
+        )
+    if isinstance(error, PermissionError):
+        return TargetFullError(
             f"{where}: permission denied ({error}); check the rights of this user, or the credentials and policy of "
             f"the bucket"
-        ) from error
-    except OSError as error:
-        if error.errno == errno.EROFS:
-            raise TargetFullError(f"{where}: the file system is mounted read-only; name a target on another") from error
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise TargetFullError(
-                f"{where}: no space left; make room, then go on with resume: what is finished is kept"
-            ) from error
-        raise TargetError(f"{where}: {error}") from error
-    except Exception as error:
-        if not is_client_failure(error):
-            raise
-        raise TargetError(f"{where}: {error}{remedy(error)}") from error
+        )
+    if isinstance(error, OSError):
+        return _of_the_system(where, error)
+    if is_client_failure(error):
+        return TargetError(f"{where}: {error}{remedy(error)}")
+    return None
+
+
+def _of_the_system(where: str, error: OSError) -> TargetError:
+    if error.errno == errno.EROFS:
+        return TargetFullError(f"{where}: the file system is mounted read-only; name a target on another")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return TargetFullError(f"{where}: no space left; make room, then go on with resume: what is finished is kept")
+    return TargetError(f"{where}: {error}")
+
+
+def _said(error: BaseException) -> str:
+    """The store's code and words, in one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    code = code_of(error)
+    return text if code is None or code in text else f"{code}: {text}"

@@ -1,8 +1,8 @@
-"""Reads of a remote object are tried again when what went wrong may pass: 429, 5xx, a timeout, a body that was torn.
+"""Requests are tried again when what went wrong may pass: 429, 5xx, a timeout, a connection or a body that was torn.
 
-Waits double from `WAIT` seconds, each shortened by a random part so that many readers do not come back at once, unless
-the host names its own (Retry-After). The client libraries' own retries are switched off where that is possible, so that
-each request is counted once and the waits are these.
+The longest wait doubles from `WAIT` seconds; each is a random part of it (full jitter), so that many workers do not
+come back at once, unless the host names its own (Retry-After). Tries and total time are bounded. The client libraries'
+own retries are switched off where that is possible, so that each request is counted once and the waits are these.
 """
 
 from __future__ import annotations
@@ -10,17 +10,39 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.store.cost import spent
+from chronozarr_dask.store.refusals import code_of, is_final
 
-TRIES = 6
+
+@dataclass(frozen=True)
+class Patience:
+    """Most tries of one request, and most seconds from the first until no other is begun."""
+
+    tries: int
+    seconds: float
+
+
+READING = Patience(6, 60.0)
+WRITING = Patience(10, 180.0)
+"""A region that cannot be stored costs its work: writes outlast longer storms than reads."""
+
 WAIT = 0.2
 LONGEST_WAIT = 20.0
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes of what may pass."""
+
+_PASSING_CODES = frozenset(
+    """
+    BadDigest ConditionalRequestConflict IncompleteBody InternalError OperationAborted RequestTimeout
+    ServiceUnavailable SlowDown XAmzContentSHA256Mismatch
+    """.split()
+)
+"""Codes of S3 whose status (400, 409) alone does not say that they may pass: a body torn on its way, a race."""
 
 _NAMES = frozenset(
     """
@@ -42,21 +64,23 @@ class PassingError(Exception):
         self.after = after
 
 
-def retried(where: str, ask: Callable[[], T]) -> T:
+def retried(where: str, ask: Callable[[], T], patience: Patience = READING) -> T:
     """What `ask` gives, asked again while it raises PassingError; then one TargetError."""
     begun = time.monotonic()
-    for i in range(TRIES):
+    for i in range(patience.tries):
         try:
             return ask()
         except PassingError as error:
             last = error
-            if i + 1 < TRIES:
-                time.sleep(pause(i, error.after))
-                spent(requests=1)
+        wait = pause(i, last.after)
+        if i + 1 == patience.tries or time.monotonic() - begun + wait > patience.seconds:
+            break
+        time.sleep(wait)
+        spent(requests=1)
     took = time.monotonic() - begun
     raise TargetError(
-        f"{where}: {last}, in {TRIES} tries over {took:.1f} s; the host, or the way to it, is down or overloaded: try "
-        f"again later"
+        f"{where}: {last}, in {i + 1} tries over {took:.1f} s; the host, or the way to it, is down or overloaded: "
+        f"check the address of the host, or try again later"
     ) from last
 
 
@@ -65,7 +89,7 @@ def pause(i: int, after: float | None) -> float:
     if after is not None:
         return min(max(after, 0.0), LONGEST_WAIT)
     longest: float = min(WAIT * 2.0**i, LONGEST_WAIT)
-    return longest * random.uniform(0.5, 1.0)
+    return random.uniform(0.0, longest)
 
 
 def status_of(error: BaseException | None) -> int | None:
@@ -83,7 +107,16 @@ def status_of(error: BaseException | None) -> int | None:
 
 def may_pass(error: BaseException) -> bool:
     """Whether what a client library raised may go well the next time."""
+    if is_final(error):
+        return False
     status = status_of(error)
     if status is not None:
-        return status in PASSING
+        return status in PASSING or code_of(error) in _PASSING_CODES
     return any(kind.__name__ in _NAMES for e in (error, error.__cause__) if e is not None for kind in type(e).__mro__)
+
+
+def passing(error: BaseException) -> PassingError:
+    """A failure that may pass, in its own words and with its status."""
+    status = status_of(error)
+    said = str(error) or type(error).__name__
+    return PassingError(said if status is None or str(status) in said else f"{status} {said}")

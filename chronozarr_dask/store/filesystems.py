@@ -1,0 +1,76 @@
+"""The fsspec file system behind a URL, with what a client library does by itself settled: tries, checksums, sockets.
+
+Of S3 the retries of botocore and of s3fs are off: each request is sent once, and `retries` alone decides on the next.
+Newer botocore sends a checksum with each PUT, as a trailer of a chunked body, which many S3-compatible servers refuse
+or store with the object; it is left out where the endpoint is not that of AWS, unless the user says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import fsspec
+
+from chronozarr_dask.errors import TargetError
+
+CONNECTIONS = 32
+"""Connections to a host that are kept open: one for each thread of a store's reader."""
+
+EXTRAS = {"s3": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure", "http": "http", "https": "http"}
+"""URL scheme -> the extra of this package that brings its file system."""
+
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "FSSPEC_S3_ENDPOINT_URL")
+_CHECKSUMS = {
+    "request_checksum_calculation": "AWS_REQUEST_CHECKSUM_CALCULATION",
+    "response_checksum_validation": "AWS_RESPONSE_CHECKSUM_VALIDATION",
+}
+"""Field of botocore's configuration -> the variable by which a user settles it."""
+
+
+def is_s3(url: str) -> bool:
+    """Whether a URL is of S3."""
+    return url.startswith(("s3://", "s3a://"))
+
+
+def file_system(url: str, storage_options: Mapping[str, Any]) -> Any:
+    """The file system of a URL; fsspec gives the same one for the same options.
+
+    Raises
+    ------
+    TargetError
+        If it is not installed, or does not know an option.
+    """
+    protocol = url.split("://", 1)[0]
+    options: dict[str, Any] = {"use_listings_cache": False, **storage_options}
+    if is_s3(url):
+        options["config_kwargs"] = s3_config(storage_options)
+    try:
+        fs = fsspec.filesystem(protocol, **options)
+    except (ImportError, ValueError) as error:
+        extra = EXTRAS.get(protocol)
+        remedy = f"install chronozarr-dask[{extra}]" if extra else f"{', '.join(EXTRAS)} are known"
+        raise TargetError(f"{url}: {error}; {remedy}") from error
+    if is_s3(url):
+        fs.retries = 1
+    return fs
+
+
+def s3_config(storage_options: Mapping[str, Any]) -> dict[str, Any]:
+    """botocore's configuration: `config_kwargs` of the options, and ours where those say nothing."""
+    config: dict[str, Any] = {
+        "retries": {"total_max_attempts": 1, "mode": "standard"},
+        "max_pool_connections": CONNECTIONS,
+    }
+    if _has_own_endpoint(storage_options):
+        config |= {name: "when_required" for name, variable in _CHECKSUMS.items() if not os.environ.get(variable)}
+    return config | dict(storage_options.get("config_kwargs") or {})
+
+
+def _has_own_endpoint(storage_options: Mapping[str, Any]) -> bool:
+    """Whether the endpoint is named, and is not that of AWS."""
+    client = storage_options.get("client_kwargs") or {}
+    named = (storage_options.get("endpoint_url"), client.get("endpoint_url"), *map(os.environ.get, _ENDPOINTS))
+    endpoint = next((str(url) for url in named if url), "")
+    return bool(endpoint) and ".amazonaws.com" not in endpoint
