@@ -1,7 +1,7 @@
 """The journal: everything a run knows about itself, in a prefix beside the store, never inside it.
 
 claim.json  recipe.yaml  items.json  plan.json  selection.json  receipts/<pass>/<region>  scenes/<pass>/<region>.json
-handover/  staging/  failures.jsonl  report.json
+handover/  staging/  failures.jsonl  report.json  report.html
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ PLAN = "plan.json"
 SELECTION = "selection.json"
 FAILURES = "failures.jsonl"
 REPORT = "report.json"
+REPORT_PAGE = "report.html"
 TEMPORARY = ("staging", "handover")
 """Prefixes that go after the commit."""
 
