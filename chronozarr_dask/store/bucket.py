@@ -23,7 +23,7 @@ from chronozarr_dask.store.outcomes import (
     is_unknown_condition,
 )
 from chronozarr_dask.store.refusals import code_of, is_final
-from chronozarr_dask.store.retries import WRITING, may_pass, passing, retried, status_of
+from chronozarr_dask.store.retries import WRITING, Patience, may_pass, passing, retried, status_of
 
 T = TypeVar("T")
 
@@ -52,6 +52,8 @@ class Bucket:
 
     url: str
     storage_options: dict[str, Any] = field(default_factory=dict, repr=False)
+    patience: Patience = field(default=WRITING, repr=False)
+    """With what is written; what is read has its own."""
 
     def __hash__(self) -> int:
         return hash(self.url)
@@ -103,7 +105,7 @@ class Bucket:
                 raise
 
         with explained(self.url, key):
-            return retried(f"{self.url}/{key}" if key else self.url, once, WRITING)
+            return retried(f"{self.url}/{key}" if key else self.url, once, self.patience)
 
     def get(self, key: str) -> bytes | None:
         """The object's bytes, None where there is none."""

@@ -79,6 +79,8 @@ def as_target_error(url: str, key: str, error: Exception) -> TargetError | None:
         )
     if isinstance(error, OSError):
         return _of_the_system(where, error)
+    if isinstance(error, NotImplementedError):
+        return TargetError(f"{where}: this kind of URL cannot be written or removed; name a folder or a bucket")
     if is_client_failure(error):
         return TargetError(f"{where}: {error}{remedy(error)}")
     return None
