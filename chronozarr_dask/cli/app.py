@@ -12,6 +12,7 @@ from chronozarr_dask._version import __version__
 from chronozarr_dask.cli.encode import encode_command
 from chronozarr_dask.cli.info import info_command
 from chronozarr_dask.cli.read import read_command
+from chronozarr_dask.cli.report import report_command
 from chronozarr_dask.cli.run import run_command
 from chronozarr_dask.cli.validate import validate_command
 
@@ -41,6 +42,7 @@ for _name, _command in (
     ("validate", validate_command),
     ("info", info_command),
     ("read", read_command),
+    ("report", report_command),
 ):
     app.command(_name, help=_flowing(_command), epilog=SECTIONS if _name == "encode" else None)(_command)
 

@@ -4,11 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from chronozarr_dask._version import __version__
-from chronozarr_dask.format.temporal import Encoding
+from chronozarr_dask.format.temporal import Encoding, Selection
 from chronozarr_dask.run.engine import Failure
+from chronozarr_dask.run.versions import versions
+
+Status = Literal["complete", "failed", "interrupted"]
+UNDECIDED: Literal["undecided"] = "undecided"
+"""Encoding of a run that ended before it was chosen."""
+
+
+@dataclass
+class Ledger:
+    """What a run has done so far: all that is known of one that does not come to its end.
+
+    Attributes
+    ----------
+    encoding : "none", "star-delta" or "undecided"
+    selection : Selection or None
+    regions, regions_resumed : int
+        Regions with a receipt, and of them those of an earlier run.
+    objects, stored_bytes : int
+        Of the regions of this run.
+    failures : list of Failure
+    """
+
+    encoding: Encoding | Literal["undecided"] = UNDECIDED
+    selection: Selection | None = None
+    regions: int = 0
+    regions_resumed: int = 0
+    objects: int = 0
+    stored_bytes: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+    def begin(self, n_resumed: int) -> None:
+        """So many regions are there from before."""
+        self.regions = self.regions_resumed = n_resumed
+
+    def add(self, objects: int, nbytes: int) -> None:
+        """Count a region that was stored."""
+        self.regions += 1
+        self.objects += objects
+        self.stored_bytes += nbytes
 
 
 @dataclass(frozen=True)
@@ -20,31 +59,40 @@ class RunReport:
     target, journal : str
         URLs.
     encoding : "none" or "star-delta"
+        "undecided" where a run ended before.
     selection : mapping or None
         What `auto` measured: sampled_cells, ratio (4.1).
     objects : int
-        Chunk and shard objects that were stored.
-    bytes_by_level : mapping of level path to int
-        Stored bytes of chunks and shards.
+        Chunk and shard objects that were stored; of a run that did not end, by itself.
+    bytes_by_level, objects_by_level : mapping of level path to int
+        Stored chunks and shards. Empty for a run that did not end.
     seconds_by_stage : mapping
         Wall time of plan, stage, select, run and commit.
     failures : tuple of Failure
-        Regions that were set aside and did well later. Empty in a clean run.
+        Regions that were set aside; in a run that is complete they did well later.
     regions : int
         Regions in the plan.
-    regions_resumed : int
-        Of them, those that an earlier run had stored.
+    regions_done, regions_resumed : int
+        Of them, those that are stored, and those that an earlier run had stored.
     staged_bytes : int
         Bytes of the source that were kept in the journal meanwhile.
     warnings : tuple of str
     scenes : mapping or None
         Of composites: scenes that were used, dropped and lost, timesteps without an observation. See
         `run.scenebook.Scenes`.
+    version : str
+        Of this package.
+    status : "complete", "failed" or "interrupted"
+    error : str or None
+        What ended it.
+    began, ended : str
+        RFC 3339, UTC. Of this attempt.
+    versions : mapping of name to version
     """
 
     target: str
     journal: str
-    encoding: Encoding
+    encoding: Encoding | Literal["undecided"]
     selection: Mapping[str, Any] | None
     objects: int
     bytes_by_level: Mapping[str, int]
@@ -56,6 +104,14 @@ class RunReport:
     warnings: tuple[str, ...] = ()
     scenes: Mapping[str, Any] | None = None
     version: str = field(default=__version__)
+    objects_by_level: Mapping[str, int] = field(default_factory=dict)
+    stored_bytes: int = 0
+    regions_done: int = 0
+    status: Status = "complete"
+    error: str | None = None
+    began: str = ""
+    ended: str = ""
+    versions: Mapping[str, str] = field(default_factory=versions)
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON."""
