@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -36,10 +35,9 @@ from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.scenebook import SceneBook, Scenes
 from chronozarr_dask.run.workers import Build, Workers
 from chronozarr_dask.store.commit import Tally, commit, tally
+from chronozarr_dask.store.inorder import in_order
 from chronozarr_dask.store.journal import REPORT, SELECTION, TEMPORARY, Journal
 from chronozarr_dask.store.target import Objects
-
-RECEIPT_READERS = 16
 
 
 class Progress(Protocol):
@@ -119,8 +117,8 @@ class Encode:
         """For each region in the plan's order, whether its receipt is there."""
         if not self.resumed:
             return [False] * self.plan.n_regions
-        with ThreadPoolExecutor(RECEIPT_READERS) as pool:
-            return list(pool.map(lambda r: self.journal.receipt(r) is not None, self.plan.regions()))
+        receipts = in_order(self.journal.receipt, self.plan.regions())
+        return [receipt is not None for receipt in receipts]
 
     def _stage_all(self, progress: Progress) -> None:
         """Compute each source block once and keep its pieces; blocks of an earlier run are found by their marks."""

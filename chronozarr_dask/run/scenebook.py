@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.store.inorder import in_order
 from chronozarr_dask.store.journal import Journal
 
-READERS = 16
 SUSPICIOUS = 0.2
 """Share of a scene's valid pixels on the least number after an offset, beyond which the offset was applied before."""
 LISTED = 12
@@ -93,8 +93,8 @@ class SceneBook:
         """What the regions have told of their scenes, added up."""
         covered, valid, least = Counter[int](), Counter[str](), Counter[str]()
         lost: dict[str, str] = {}
-        with ThreadPoolExecutor(READERS) as pool:
-            for notes in pool.map(journal.notes, plan.passes[0].regions()):
+        with closing(in_order(journal.notes, plan.passes[0].regions())) as told:
+            for notes in told:
                 if notes is None:
                     continue
                 covered.update(dict(zip(notes["times"], notes["covered"], strict=True)))

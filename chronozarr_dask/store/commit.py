@@ -24,6 +24,7 @@ from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.store.compress import compress
+from chronozarr_dask.store.inorder import in_order
 from chronozarr_dask.store.journal import Journal
 from chronozarr_dask.store.receipts import Receipt
 from chronozarr_dask.store.target import Objects
@@ -60,7 +61,7 @@ class Tally:
 
 
 def tally(journal: Journal, plan: Plan, encoding: Encoding, limit: int) -> Tally:
-    """Add up the receipts, one place of regions at a time.
+    """Add up the receipts, one place of regions at a time; several are read at once, few are in hand.
 
     Raises
     ------
@@ -94,8 +95,7 @@ def tally(journal: Journal, plan: Plan, encoding: Encoding, limit: int) -> Tally
 
 
 def _receipts(journal: Journal, plan: Plan) -> Iterator[tuple[Region, Receipt]]:
-    for region in plan.regions():
-        receipt = journal.receipt(region)
+    for region, receipt in zip(plan.regions(), in_order(journal.receipt, plan.regions()), strict=True):
         if receipt is None:
             raise RunError(f"region {region.name} has no receipt in {journal.url}: the run is not finished; resume it")
         expected = [len(a) for a in plan.arrays(region)]

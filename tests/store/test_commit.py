@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,21 @@ def test_documents_have_no_nan_and_nothing_of_the_run():
         "spec_version", "variable", "times", "bands", "band_names", "nodata", "crs", "temporal", "volatility_path",
         "mask_variable", "levels",
     }  # fmt: skip
+
+
+def test_receipts_are_read_several_at_once_and_few_in_hand():
+    """Twelve places by fours: a read waits until four are under way, so that one at a time would never end."""
+    spec = spec_of()
+    plan, memory = plan_of(spec, time_slab=4), Memory()
+    receipts(plan, Journal(memory))
+    together, n = threading.Barrier(4, timeout=10), plan.n_regions // 4 * 4
+    places = iter(range(plan.n_regions))
+
+    class Slow(Memory):
+        def get(self, key: str) -> bytes | None:
+            if next(places) < n:
+                together.wait()
+            return memory.get(key)
+
+    total = tally(Journal(Slow()), plan, "none", 100)
+    assert dict(total.nbytes) == dict(tally(Journal(memory), plan, "none", 100).nbytes)
