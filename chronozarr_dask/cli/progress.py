@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 from chronozarr_dask.cli.text import nbytes, seconds
+from chronozarr_dask.run.progress import Step
 
 WIDE, BAR, NARROW_BAR = 80, 30, 10
 SPEED_SECONDS = 600
@@ -90,12 +91,13 @@ class Bars:
         """Leave the bars as they are."""
         self._bars.stop()
 
-    def __call__(self, stage: str, done: int, total: int, nbytes: int) -> None:
+    def __call__(self, step: Step) -> None:
         """Show how far a stage is."""
-        if stage not in self._tasks:
+        if step.stage not in self._tasks:
             self._end_all()
-            self._begin(stage, total, done)
-        self._bars.update(self._tasks[stage], completed=done, total=total, nbytes=nbytes)
+            self._begin(step.stage, step.total, step.done)
+        nbytes = step.bytes_out or step.bytes_in
+        self._bars.update(self._tasks[step.stage], completed=step.done, total=step.total, nbytes=nbytes)
 
     def stopping(self) -> None:
         """Say that an interrupt was seen; for signal handlers: it takes no lock and writes past all buffers."""

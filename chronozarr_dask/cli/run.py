@@ -91,11 +91,12 @@ def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> Any
     from chronozarr_dask.run.clients import THREADS, cluster_client
     from chronozarr_dask.run.encode import ChronozarrWarning
     from chronozarr_dask.run.produce import run_document
+    from chronozarr_dask.run.progress import Step
 
     warnings.simplefilter("always", ChronozarrWarning)
     c = recipe.cluster
     if c.kind != THREADS:
-        bars("cluster", 0, 1, 0)
+        bars(Step("cluster", 0, 1))
     with cluster_client(c.kind, workers=c.workers, threads=c.threads, memory=c.memory) as client:
         return run_document(document, recipe, resume=resume, client=client, progress=bars)
 

@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,7 +47,9 @@ def compose(composition: Composition, steps: Sequence[Timestep], window: Window)
         centres = Centres(composition.observer.grid, strip)
         rows = slice(strip.y0 - window.y0, strip.y1 - window.y0)
         for i, step in enumerate(steps):
-            stack, valid, order = _Stack(composition, centres, out).read(step.within(strip))
+            reads = _Stack(composition, centres, out)
+            stack, valid, order = reads.read(step.within(strip))
+            out.nbytes += sum(reads.decoded)
             if len(stack):
                 out.values[i][:, rows], out.coverage[i, rows] = reduce_observations(
                     stack, valid, composition.method, composition.fill, order
@@ -68,11 +70,12 @@ class _Tile:
 
 @dataclass(frozen=True)
 class _Stack:
-    """Reads the observations of one timestep into a stack."""
+    """Reads the observations of one timestep into a stack; `decoded` is told the bytes of each read, by any thread."""
 
     composition: Composition
     centres: Centres
     out: Composed
+    decoded: list[int] = field(default_factory=list)
 
     def read(self, step: Timestep) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8], list[int] | None]:
         """(observation, band, y, x), (observation, y, x) and the order of preference, of those with a valid pixel."""
@@ -106,6 +109,7 @@ class _Stack:
             return None
         if plane is None:
             return None
+        self.decoded.append(plane.nbytes)
         valid = rule.valid(plane.pixels)
         if plane.present is not None:
             valid &= plane.present
@@ -144,6 +148,7 @@ class _Stack:
             plane = composition.observer.band(use.scene, asset, self.centres, part, composition.nodata)
             if plane is None:
                 return None
+            self.decoded.append(plane.nbytes)
             if pixels is None or valid is None:
                 part = plane.part
                 valid = np.ones(part.shape, np.uint8) if valid is None else valid
@@ -156,7 +161,8 @@ class _Stack:
             if is_dn and (use.offset or use.scene.is_sentinel2):
                 drop_missing(valid, plane.pixels[None], 0)  # DN 0 is no value, whatever the store's nodata is
             if use.offset:  # before the cast: the sum may fit where the pixel does not
-                apply_offset(plane.pixels[None], use.offset, 0 if is_dn else int(composition.nodata or 0))
+                nodata = None if composition.nodata is None else int(composition.nodata)
+                apply_offset(plane.pixels[None], use.offset, 0 if is_dn else nodata)
             pixels[i] = self._as_stored(plane.pixels, valid, f"band {asset.name!r} of {use.scene.where}")
             if not valid.any():
                 self._tell(use, 0, 0)

@@ -129,12 +129,15 @@ class Composed:
     valid : mapping of scene id to [valid pixels, of them those that an offset took to the least number]
     lost : list of {"id", "error"}
         Scenes that could not be read.
+    nbytes : int
+        Bytes of the windows that were decoded of their files, masks too.
     """
 
     values: npt.NDArray[Any]
     coverage: npt.NDArray[np.uint8]
     valid: dict[str, list[int]] = field(default_factory=dict)
     lost: list[dict[str, str]] = field(default_factory=list)
+    nbytes: int = 0
 
     def notes(self, times: tuple[int, ...]) -> dict[str, Any]:
         """What the journal keeps of it; `times` are its timesteps."""

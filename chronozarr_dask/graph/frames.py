@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Protocol
 
 import dask.array as da
@@ -42,6 +43,14 @@ class Unit:
     hold: Callable[[npt.NDArray[Any]], Any]
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What frames cost: bytes of source pixels, decoded, and the ids of scenes that could not be read."""
+
+    nbytes: int = 0
+    lost: tuple[str, ...] = ()
+
+
 class FrameSource(Protocol):
     """Frames of level 0."""
 
@@ -60,6 +69,11 @@ class FrameSource(Protocol):
 
     def notes(self, times: tuple[int, ...], window: Window, unit: Unit) -> Delayed | None:
         """What the frames of the same unit tell the journal, as JSON; None where they have nothing to tell."""
+
+    def taken(
+        self, names: Iterable[str], region: Region, times: tuple[int, ...], window: Window, unit: Unit
+    ) -> Taken | Delayed:
+        """What the frames of the same unit cost, or will have cost: a `Taken`."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,14 @@ class CubeFrames:
     def notes(self, times: tuple[int, ...], window: Window, unit: Unit) -> Delayed | None:
         """Nothing."""
         return None
+
+    def taken(
+        self, names: Iterable[str], region: Region, times: tuple[int, ...], window: Window, unit: Unit
+    ) -> Taken | Delayed:
+        """Bytes of the frames, each counted once however its file is cut."""
+        n_pixels = len(times) * window.shape[0] * window.shape[1]
+        each = (prod(a.shape[1:-2]) * a.dtype.itemsize for name in names for a in self.arrays(name))
+        return Taken(n_pixels * sum(each))
 
     def frames(self, name: str, region: Region, times: tuple[int, ...], window: Window, unit: Unit) -> da.Array:
         """(times, band, y, x) of "data", or (times, 1, y, x) of a plane, as one block; `times` is sorted."""
@@ -170,6 +192,13 @@ class StagedFrames:
     def notes(self, times: tuple[int, ...], window: Window, unit: Unit) -> Delayed | None:
         """As of what is staged; of a region that is staged they were kept with it."""
         return self.cube.notes(times, window, unit)
+
+    def taken(
+        self, names: Iterable[str], region: Region, times: tuple[int, ...], window: Window, unit: Unit
+    ) -> Taken | Delayed:
+        """As of the cube, of what is not staged: the source was asked for the rest before."""
+        left = [name for name in names if not self.is_staged(name, region)]
+        return self.cube.taken(left, region, times, window, unit)
 
     def is_staged(self, name: str, region: Region) -> bool:
         """Whether these frames come from the journal."""

@@ -27,7 +27,7 @@ from chronozarr_dask.composite.fill import fill_gaps
 from chronozarr_dask.format.layout import COVERAGE, MASK, ceil_div
 from chronozarr_dask.format.provenance import GapFill
 from chronozarr_dask.format.temporal import Encoding
-from chronozarr_dask.graph.frames import DATA, FrameSource, StagedFrames, Unit
+from chronozarr_dask.graph.frames import DATA, FrameSource, StagedFrames, Taken, Unit
 from chronozarr_dask.graph.lazy import array_of, call, map_block, map_object
 from chronozarr_dask.graph.staging import keep_notes
 from chronozarr_dask.kernels.block_mean import block_mean, coverage_mean, mask_max
@@ -74,8 +74,17 @@ class Job:
     gap_fill: GapFill = "none"
 
 
+@dataclass(frozen=True)
+class RegionDone:
+    """What a region that is stored tells the client: its objects, their bytes, and what its frames cost."""
+
+    n_objects: int
+    n_bytes: int
+    taken: Taken
+
+
 def region_receipt(job: Job, region: Region, unit: Unit) -> Delayed:
-    """The region as a lazy collection; computing it stores its objects and its receipt, and gives (objects, bytes)."""
+    """The region as a lazy collection; computing it stores its objects and its receipt, and gives a `RegionDone`."""
     p = job.plan.passes[region.pass_index]
     present = job.plan.present(region, job.encoding)
     levels = _base_level(job, region, present, unit)
@@ -92,7 +101,16 @@ def region_receipt(job: Job, region: Region, unit: Unit) -> Delayed:
             writer = _writer(job, region, present, objects)
             stored.append(_store(writer, levels[name], f"store-{name}-{level}-{unit.name}"))
     notes = _notes(job, region, unit) if region.pass_index == 0 else None
-    return call(_finish, job.journal, region, stored, statistics, notes, name=f"receipt-{unit.name}")
+    told = (stored, statistics, _taken(job, region, unit), notes)
+    return call(_finish, job.journal, region, *told, name=f"receipt-{unit.name}")
+
+
+def _taken(job: Job, region: Region, unit: Unit) -> Taken | Delayed:
+    """What the region takes of the source: one of a later pass reads the store."""
+    if region.pass_index:
+        return Taken()
+    window = job.plan.passes[0].pixels(region, job.spec.layout)
+    return job.source.taken(job.source.names, region, job.plan.slabs.reads(region.slab), window, unit)
 
 
 def _notes(job: Job, region: Region, unit: Unit) -> Delayed | None:
@@ -251,12 +269,12 @@ def _statistics(job: Job, region: Region, present: tuple[int, ...], level0: da.A
 
 
 def _finish(
-    journal: Journal, region: Region, stored: list[list[Any]], statistics: Any, notes: None = None
-) -> tuple[int, int]:
+    journal: Journal, region: Region, stored: list[list[Any]], statistics: Any, taken: Taken, notes: None
+) -> RegionDone:
     """Write the receipt: every object of the region is acknowledged by now."""
     arrays = tuple(Stored.joined([row.item() for row in rows]) for rows in stored)
     changes, values = ((), ()) if statistics is None else statistics.item()
     receipt = Receipt(region.name, arrays, changes, values)
     journal.put_receipt(region, receipt)
     give_back()
-    return receipt.n_objects, receipt.n_bytes
+    return RegionDone(receipt.n_objects, receipt.n_bytes, taken)

@@ -18,7 +18,7 @@ from dask.delayed import Delayed
 from chronozarr_dask.format.layout import COVERAGE, Window
 from chronozarr_dask.graph.compose import compose
 from chronozarr_dask.graph.composition import Composed, Composition, Timestep
-from chronozarr_dask.graph.frames import DATA, Unit
+from chronozarr_dask.graph.frames import DATA, Taken, Unit
 from chronozarr_dask.graph.lazy import array_of, call
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.source.bandfile import KEPT_POSITIONS
@@ -85,6 +85,14 @@ class SceneFrames:
             return None
         return call(Composed.notes, self._composed(times, window, unit), times, name=f"notes-{unit.name}")
 
+    def taken(
+        self, names: Iterable[str], region: Region, times: tuple[int, ...], window: Window, unit: Unit
+    ) -> Taken | Delayed:
+        """What the composites of the same call of `frames` decoded, and which scenes they lost."""
+        if not times or not list(names):
+            return Taken()
+        return call(_taken, self._composed(times, window, unit), name=f"taken-{unit.name}")
+
     def _composed(self, times: tuple[int, ...], window: Window, unit: Unit) -> Delayed:
         steps = [self.timesteps[t].within(window) for t in times]
         return call(_Compose(self.composition, steps, window), name=f"composite-{unit.name}")
@@ -92,6 +100,10 @@ class SceneFrames:
 
 def _values(composed: Composed) -> npt.NDArray[Any]:
     return composed.values
+
+
+def _taken(composed: Composed) -> Taken:
+    return Taken(composed.nbytes, tuple(sorted({scene["id"] for scene in composed.lost})))
 
 
 def _coverage(composed: Composed) -> npt.NDArray[np.uint8]:

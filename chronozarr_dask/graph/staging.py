@@ -17,7 +17,7 @@ from chronozarr_dask.format.codecs import Codec
 from chronozarr_dask.format.dtypes import Number
 from chronozarr_dask.format.layout import COVERAGE, MASK, Window
 from chronozarr_dask.format.provenance import GapFill
-from chronozarr_dask.graph.frames import DATA, CubeFrames, FrameSource, StagedFrames, Unit
+from chronozarr_dask.graph.frames import DATA, CubeFrames, FrameSource, StagedFrames, Taken, Unit
 from chronozarr_dask.graph.lazy import call, map_object
 from chronozarr_dask.kernels.checks import fill_where
 from chronozarr_dask.plan.cuts import longest, nearest_cuts, time_positions
@@ -73,20 +73,22 @@ def blocks_to_stage(staged: StagedFrames) -> Iterator[StagedBlock]:
 
 
 def stage_block(staged: StagedFrames, block: StagedBlock, unit: Unit) -> Delayed:
-    """Computes one block of the source and writes its pieces; gives the bytes written."""
+    """Computes one block of the source and writes its pieces; gives the bytes written, and what they cost (`Taken`)."""
     m = staged.maps[block.name]
     (t0, t1), (y0, y1), (x0, x1) = (
         cuts[i : i + 2] for cuts, i in zip((m.time_cuts, m.y_cuts, m.x_cuts), block.index, strict=True)
     )
     region = Region(0, *block.index[1:], block.index[0])  # not one that is staged: the cube itself is asked
-    frames = staged.cube.frames(block.name, region, tuple(range(t0, t1)), Window(y0, y1, x0, x1), unit)
+    at = region, tuple(range(t0, t1)), Window(y0, y1, x0, x1), unit
+    frames = staged.cube.frames(block.name, *at)
     parts = list(m.pieces_of_block(block.name, block.index))
     write = partial(_write_block, parts, t0, y0, x0)
-    return call(_sum, [map_object(write, frames, name=f"cut-{unit.name}")], name=f"stage-{unit.name}")
+    written = [map_object(write, frames, name=f"cut-{unit.name}")]
+    return call(_sum, written, staged.cube.taken([block.name], *at), name=f"stage-{unit.name}")
 
 
 def stage_region(staged: StagedFrames, journal: Journal, region: Region, unit: Unit) -> Delayed:
-    """Computes what a sampled region reads and keeps it, cell by cell; gives the bytes written."""
+    """Computes what a sampled region reads and keeps it, cell by cell; gives as `stage_block`."""
     plan = next(iter(staged.maps.values())).plan
     window = plan.passes[0].pixels(region, plan.layout)
     reads = plan.slabs.reads(region.slab)
@@ -97,7 +99,8 @@ def stage_region(staged: StagedFrames, journal: Journal, region: Region, unit: U
         write = partial(_write_reads, parts, reads, window)
         written.append(map_object(write, frames, name=f"keep-{name}-{unit.name}"))
     notes = keep_notes(journal, region, staged.notes(reads, window, unit), unit)
-    return call(_sum, written, notes, name=f"kept-{unit.name}")
+    taken = staged.cube.taken(staged.maps, region, reads, window, unit)
+    return call(_sum, written, taken, notes, name=f"kept-{unit.name}")
 
 
 def keep_notes(journal: Journal, region: Region, notes: Delayed | None, unit: Unit) -> Delayed | None:
@@ -105,8 +108,8 @@ def keep_notes(journal: Journal, region: Region, notes: Delayed | None, unit: Un
     return None if notes is None else call(journal.put_notes, region, notes, name=f"keep-notes-{unit.name}")
 
 
-def _sum(boxed: list[Any], notes: None = None) -> int:
-    return sum(b.item() for b in boxed)
+def _sum(boxed: list[Any], taken: Taken, notes: None = None) -> tuple[int, Taken]:
+    return sum(b.item() for b in boxed), taken
 
 
 def _write_block(parts: list[Any], t0: int, y0: int, x0: int, frames: npt.NDArray[Any]) -> int:

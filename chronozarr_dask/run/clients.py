@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import dask
 
@@ -84,3 +85,17 @@ def connected(address: str | None) -> Iterator[Any]:
         yield client
     finally:
         client.close()
+
+
+def dashboard_link(client: Any) -> str | None:
+    """Link to the dashboard of a client's cluster; None where it has none.
+
+    A link may be made of a template with any variable of the environment (``distributed.dashboard.link``): users,
+    passwords, queries and fragments are left out.
+    """
+    try:
+        link = client.dashboard_link
+    except KeyError:  # the scheduler serves no dashboard, or the template names a variable that is not there
+        return None
+    parts = urlsplit(link or "")
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl() or None

@@ -13,7 +13,7 @@ from chronozarr_dask.graph.deep import place_task, receipt_task
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.engine import run_all
-from chronozarr_dask.run.job import NoProgress, Progress
+from chronozarr_dask.run.progress import Meter, NoProgress, Progress
 from chronozarr_dask.run.workers import Build, Workers, make_workers
 from chronozarr_dask.store.deep.change import Changes, check_volatility
 from chronozarr_dask.store.deep.found import Found
@@ -59,7 +59,7 @@ def validate_deep(
     journal : str, optional
         Of the run that made the store; when left out, the one beside the store if there is one.
     progress : callable, optional
-        Called as progress(stage, done, total, nbytes) with the stages "check" and "audit"; `nbytes` is read.
+        Called with a `run.progress.Step` at each change, in the stages "check" and "audit".
 
     Returns
     -------
@@ -106,17 +106,17 @@ def _check_places(scope: Scope, sample: float | None, workers: Workers, progress
     """Every place, then volatility of the cells that were read whole."""
     chunk = scope.meta(0, scope.layout.variable).chunk_bytes
     total = count_places(scope.layout, chunk, sample)
-    found, nbytes = Found(), 0
+    found = Found()
     changes = Changes(scope, -(-scope.layout.n_time // run_length(chunk)))
 
     def build(place: Place) -> Build:
         return partial(place_task, scope, place)
 
-    for done, (_, checked) in enumerate(run_all(workers, places(scope.layout, chunk, sample), build), 1):
+    meter = Meter(progress, "check", total, dashboard=workers.dashboard)
+    for _, checked in run_all(workers, places(scope.layout, chunk, sample), build, meter):
         found.merge(checked.found)
         changes.add(checked.changes)
-        nbytes += checked.nbytes
-        progress("check", done, total, nbytes)
+        meter.done(bytes_in=checked.nbytes)
     last = Found(total)
     check_volatility(changes, last)
     found.merge(last)
@@ -125,17 +125,17 @@ def _check_places(scope: Scope, sample: float | None, workers: Workers, progress
 
 def _audit(ledger: Ledger, workers: Workers, progress: Progress) -> Found:
     """Every region's objects against its receipt. Its problems are told after those of the places."""
-    found, nbytes, total = Found(), 0, ledger.plan.n_regions
+    found = Found()
 
     def build(item: tuple[int, Region]) -> Build:
         number, region = item
         return lambda unit: receipt_task(ledger, region, number, unit)
 
     numbered = enumerate(ledger.plan.regions(), AFTER_PLACES)
-    for done, (_, audited) in enumerate(run_all(workers, numbered, build), 1):
+    meter = Meter(progress, "audit", ledger.plan.n_regions, dashboard=workers.dashboard)
+    for _, audited in run_all(workers, numbered, build, meter):
         found.merge(audited.found)
-        nbytes += audited.nbytes
-        progress("audit", done, total, nbytes)
+        meter.done(bytes_in=audited.nbytes)
     return found
 
 

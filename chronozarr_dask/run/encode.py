@@ -25,7 +25,7 @@ from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.shape import Budget
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.run.clock import Clock
-from chronozarr_dask.run.job import Encode, NoProgress, Progress
+from chronozarr_dask.run.job import Encode
 from chronozarr_dask.run.prepare import (
     Input,
     differences,
@@ -35,6 +35,7 @@ from chronozarr_dask.run.prepare import (
     plan_encode,
     read_cube,
 )
+from chronozarr_dask.run.progress import NoProgress, Progress
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import make_workers
@@ -75,7 +76,8 @@ def encode(
     fail_fast : bool
         End the run by the first region that failed three times, instead of storing all others first.
     progress : callable, optional
-        Called as progress(stage, done, total, nbytes).
+        Called with a `run.progress.Step` at each change: stage, units of work done and in all, bytes in and out, units
+        in flight, tried again and failed, scenes lost, the dashboard. `notebook_progress()` shows them in Jupyter.
     **options
         Fields of `options.EncodeOptions`.
 

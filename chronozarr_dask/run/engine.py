@@ -10,6 +10,7 @@ from typing import Any
 from chronozarr_dask.errors import ChronozarrError, InputError, RunError, StoreError, TargetError, TargetFullError
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.order import Order
+from chronozarr_dask.run.progress import Meter
 from chronozarr_dask.run.workers import Build, Finished, Workers
 
 TRIES = 3
@@ -43,8 +44,10 @@ class Outcome:
     failures: list[Failure] = field(default_factory=list)
 
 
-def run_all(workers: Workers, items: Iterable[Any], build: Callable[[Any], Build]) -> Iterator[tuple[Any, Any]]:
-    """Run independent units of work; yields (item, result) as they end.
+def run_all(
+    workers: Workers, items: Iterable[Any], build: Callable[[Any], Build], meter: Meter
+) -> Iterator[tuple[Any, Any]]:
+    """Run independent units of work; yields (item, result) as they end, which the caller tells the meter.
 
     What fails by fault of a worker or of the target is tried three times. Any other error ends it all.
     """
@@ -52,19 +55,23 @@ def run_all(workers: Workers, items: Iterable[Any], build: Callable[[Any], Build
     again: deque[tuple[Any, int]] = deque()
     in_flight = 0
     while True:
+        n_before = in_flight
         while workers.capacity > 0 and (one := again.popleft() if again else next(waiting, None)) is not None:
             workers.submit(one, build(one[0]))
             in_flight += 1
+        meter.began(in_flight - n_before)
         if not in_flight:
             return
         for finished in workers.finished():
             in_flight -= 1
+            meter.ended()
             item, n_tries = finished.item
             if finished.error is None:
                 yield item, finished.result
             else:
                 _check_may_pass(item, n_tries, finished.error)
                 again.append((item, n_tries + 1))
+                meter.again()
 
 
 def _check_may_pass(item: Any, n_tries: int, error: BaseException) -> None:
@@ -81,6 +88,7 @@ def run_regions(
     order: Order,
     build: Callable[[Region], Build],
     on_stored: Callable[[Region, Any], None],
+    meter: Meter,
     *,
     fail_fast: bool = False,
 ) -> Outcome:
@@ -98,24 +106,29 @@ def run_regions(
     fatal: BaseException | None = None
     while True:
         stopped = fatal is not None or (fail_fast and bool(outcome.failures))
+        n_before = in_flight
         while not stopped and workers.capacity > 0 and (region := order.next()) is not None:
             workers.submit(region, build(region))
             in_flight += 1
+        meter.began(in_flight - n_before)
         if not in_flight:
             break
         for finished in workers.finished():
             in_flight -= 1
+            meter.ended()
             if finished.error is None:
                 order.finish(finished.item)
                 on_stored(finished.item, finished.result)
             else:
-                fatal = _failed(outcome, order, finished, tries) or fatal
+                fatal = _failed(outcome, order, finished, tries, meter) or fatal
     if fatal is not None:
         raise fatal
     return outcome
 
 
-def _failed(outcome: Outcome, order: Order, finished: Finished, tries: Counter[Region]) -> BaseException | None:
+def _failed(
+    outcome: Outcome, order: Order, finished: Finished, tries: Counter[Region], meter: Meter
+) -> BaseException | None:
     """Try the region again, set it aside, or say that the run must end."""
     region, error = finished.item, finished.error
     assert error is not None
@@ -124,8 +137,10 @@ def _failed(outcome: Outcome, order: Order, finished: Finished, tries: Counter[R
     tries[region] += 1
     if tries[region] < TRIES:
         order.again(region)
+        meter.again()
     else:
         outcome.failures.append(Failure(region.name, f"{type(error).__name__}: {error}", tries.pop(region)))
+        meter.failed()
     return None
 
 

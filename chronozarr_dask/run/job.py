@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from chronozarr_dask.errors import RunError
 from chronozarr_dask.format.provenance import GapFill
 from chronozarr_dask.format.temporal import Encoding, Selection
 from chronozarr_dask.graph.frames import FrameSource, StagedFrames
-from chronozarr_dask.graph.region import Job, region_receipt
+from chronozarr_dask.graph.region import Job, RegionDone, region_receipt
 from chronozarr_dask.graph.staging import (
     SamplePart,
     StagedBlock,
@@ -31,6 +31,7 @@ from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.engine import Outcome, run_all, run_regions
 from chronozarr_dask.run.flags import flag_warnings
 from chronozarr_dask.run.order import Order
+from chronozarr_dask.run.progress import Meter, Progress, Step
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.scenebook import SceneBook, Scenes
 from chronozarr_dask.run.workers import Build, Workers
@@ -38,20 +39,6 @@ from chronozarr_dask.store.commit import Tally, commit, tally
 from chronozarr_dask.store.inorder import in_order
 from chronozarr_dask.store.journal import REPORT, SELECTION, TEMPORARY, Journal
 from chronozarr_dask.store.target import Objects
-
-
-class Progress(Protocol):
-    """Told how far a stage is: "stage", "select", "run" or "commit"."""
-
-    def __call__(self, stage: str, done: int, total: int, nbytes: int) -> None:
-        """`done` of `total` units of work are done, `nbytes` bytes are written or, in "select", compressed."""
-
-
-class NoProgress:
-    """Tells nobody."""
-
-    def __call__(self, stage: str, done: int, total: int, nbytes: int) -> None:
-        """Do nothing."""
 
 
 @dataclass
@@ -102,13 +89,13 @@ class Encode:
         with clock.stage("run"):
             outcome = self._run(encoding, done, progress)
         with clock.stage("commit"):
-            progress("commit", 0, 1, 0)
+            progress(Step("commit", 0, 1))
             total = tally(self.journal, self.plan, encoding, self.options.shard_bytes_limit)
             scenes = self._scenes()
             commit(self.target, self.spec, self.spec.temporal(encoding, selection), total)
             for prefix in TEMPORARY:
                 self.journal.objects.delete_prefix(prefix)
-            progress("commit", 1, 1, 0)
+            progress(Step("commit", 1, 1))
         report = self._report(encoding, selection, total, clock, outcome, sum(done), scenes)
         self.journal.write(REPORT, report.to_json())
         return report
@@ -126,13 +113,14 @@ class Encode:
         assert isinstance(staged, StagedFrames)
         blocks = list(blocks_to_stage(staged))
         left = [b for b in blocks if self.journal.objects.size(_mark(b)) is None]
-        n_done = len(blocks) - len(left)
-        progress("stage", n_done, len(blocks), 0)
-        for block, nbytes in run_all(self.workers, left, lambda b: partial(stage_block, staged, b)):
+        meter = self._meter(progress, "stage", len(blocks), done=len(blocks) - len(left))
+        for block, (nbytes, taken) in run_all(self.workers, left, lambda b: partial(stage_block, staged, b), meter):
             self.journal.objects.put(_mark(block), b"")
             self.staged_bytes += nbytes
-            n_done += 1
-            progress("stage", n_done, len(blocks), self.staged_bytes)
+            meter.done(bytes_in=taken.nbytes, bytes_out=nbytes, lost=taken.lost)
+
+    def _meter(self, progress: Progress, stage: str, total: int, done: int = 0) -> Meter:
+        return Meter(progress, stage, total, done=done, dashboard=self.workers.dashboard)
 
     def _select(self, clock: Clock, progress: Progress) -> tuple[Encoding, Selection | None]:
         """The encoding: as it was named, as an earlier run has chosen, or by measuring (4.3)."""
@@ -155,14 +143,17 @@ class Encode:
     def _stage_sample(self, staged: StagedFrames, progress: Progress) -> None:
         regions = sorted(self.plan.sampled_regions())
         left = [r for r in regions if staged.maps and self.journal.objects.size(_mark(r)) is None]
-        if left:
-            progress("stage", 0, len(left), 0)
-        for n, (region, nbytes) in enumerate(
-            run_all(self.workers, left, lambda r: partial(stage_region, staged, self.journal, r)), 1
-        ):
+        if not left:
+            return
+        meter = self._meter(progress, "stage", len(left))
+
+        def build(region: Region) -> Build:
+            return partial(stage_region, staged, self.journal, region)
+
+        for region, (nbytes, taken) in run_all(self.workers, left, build, meter):
             self.journal.objects.put(_mark(region), b"")
             self.staged_bytes += nbytes
-            progress("stage", n, len(left), self.staged_bytes)
+            meter.done(bytes_in=taken.nbytes, bytes_out=nbytes, lost=taken.lost)
 
     def _measure(self, staged: StagedFrames, progress: Progress) -> Selection:
         cells = sampled_cells(*self.spec.layout.grid(0))
@@ -173,10 +164,10 @@ class Encode:
             return lambda unit: measure_part(staged, self.spec, self.plan, part, unit=unit, **how)
 
         delta, plain = 0, 0
-        progress("select", 0, len(parts), 0)
-        for n, (_, sizes) in enumerate(run_all(self.workers, parts, build), 1):
+        meter = self._meter(progress, "select", len(parts))
+        for _, sizes in run_all(self.workers, parts, build, meter):
             delta, plain = delta + sizes[0], plain + sizes[1]
-            progress("select", n, len(parts), delta + plain)
+            meter.done()
         return Selection(len(cells), delta, plain)
 
     def _run(self, encoding: Encoding, done: list[bool], progress: Progress) -> Outcome:
@@ -192,20 +183,17 @@ class Encode:
             gap_fill=self.gap_fill,
         )
         order = Order(self.plan, encoding, iter(done))
-        total, nbytes = self.plan.n_regions, 0
+        total = self.plan.n_regions
+        meter = self._meter(progress, "run", total, done=total - order.n_left)
 
-        def on_stored(region: Region, result: tuple[int, int]) -> None:
-            nonlocal nbytes
-            nbytes += result[1]
+        def on_stored(region: Region, result: RegionDone) -> None:
             remove_temporary(self.journal, self.plan, self.source, region)
-            progress("run", total - order.n_left, total, nbytes)
-
-        progress("run", total - order.n_left, total, 0)
+            meter.done(bytes_in=result.taken.nbytes, bytes_out=result.n_bytes, lost=result.taken.lost)
 
         def build(region: Region) -> Build:
             return partial(region_receipt, job, region)
 
-        outcome = run_regions(self.workers, order, build, on_stored, fail_fast=self.fail_fast)
+        outcome = run_regions(self.workers, order, build, on_stored, meter, fail_fast=self.fail_fast)
         if outcome.failures:
             self.journal.write_failures([f.to_json() for f in outcome.failures])
             first = outcome.failures[0]

@@ -16,8 +16,8 @@ from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.composites import Composites, make_composites, make_provenance
 from chronozarr_dask.run.encode import run_input
 from chronozarr_dask.run.found import Found, find
-from chronozarr_dask.run.job import NoProgress, Progress
 from chronozarr_dask.run.prepare import Input, differences
+from chronozarr_dask.run.progress import NoProgress, Progress, Step
 from chronozarr_dask.run.recipecheck import secret_faults
 from chronozarr_dask.run.recipes import Document, flat, read_recipe
 from chronozarr_dask.run.report import RunReport
@@ -92,8 +92,10 @@ def run_recipe(
         YAML file.
     settings : sequence of str
         ``path.to.field=value``, in place of what the recipe says.
-    resume, client, progress
+    resume, client
         As of `run_document`; the recipe's `cluster` is not looked at.
+    progress : callable, optional
+        As of `encode`; also told of the stages "search" and "plan".
     """
     document, checked = read_recipe(os.fspath(recipe), settings)
     return run_document(document, checked, resume=resume, client=client, progress=progress)
@@ -114,7 +116,7 @@ def run_document(
     client : distributed.Client, optional
         Cluster to run on; threads of this process when left out.
     progress : callable, optional
-        Called as progress(stage, done, total, nbytes).
+        As of `encode`; also told of the stages "search" and "plan".
 
     Raises
     ------
@@ -122,10 +124,10 @@ def run_document(
     """
     check_no_secrets(recipe)
     clock, told = Clock(), progress or NoProgress()
-    told("search", 0, 1, 0)
+    told(Step("search", 0, 1))
     with clock.stage("search"):
         found = (_frozen(recipe) if resume else None) or find(recipe)
-    told("plan", 0, 1, 0)
+    told(Step("plan", 0, 1))
     with clock.stage("plan"):
         product = Product.of(recipe, found)
         given = product.input(document)

@@ -16,6 +16,7 @@ from dask.delayed import Delayed
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.graph.frames import Unit
+from chronozarr_dask.run.clients import dashboard_link
 from chronozarr_dask.run.machine import DEFAULT_SHARE, memory_limit, n_cores
 
 Build = Callable[[Unit], Delayed]
@@ -46,10 +47,13 @@ class Workers(Protocol):
         Threads of one process.
     memory : int
         Bytes for the regions in flight in one process.
+    dashboard : str or None
+        Link to the dashboard of a cluster.
     """
 
     process_threads: int
     memory: int
+    dashboard: str | None
 
     @property
     def threads(self) -> int:
@@ -74,6 +78,8 @@ class Workers(Protocol):
 
 class Threads:
     """Threads of this process: one region each, computed within its thread."""
+
+    dashboard: str | None = None
 
     def __init__(self, memory: int | None, threads: int | None = None) -> None:
         self.process_threads = self.threads = threads or dask.config.get("num_workers", None) or n_cores()
@@ -156,6 +162,7 @@ class Cluster:
         self._in_flight = self.process_threads
         self._busy: Counter[str] = Counter()
         self._pending: dict[Any, tuple[Any, str]] = {}
+        self.dashboard = dashboard_link(client)
         self._completed = as_completed([], loop=client.loop, with_results=False)
 
     def _refresh(self) -> None:

@@ -50,12 +50,15 @@ class Plane:
     present : ndarray of the part's shape, uint8, or None
         Validity by the mask or the alpha band of the file, where it has one; by its extent where `missing` is None and
         the pixels are integers.
+    nbytes : int
+        Bytes that were decoded for it, of pixels and of the mask.
     """
 
     part: Window
     pixels: npt.NDArray[Any]
     missing: Number | None
     present: npt.NDArray[np.uint8] | None = None
+    nbytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,13 +105,15 @@ class Observer:
             If the file cannot be read, or holds no whole numbers from 0 to 65535.
         """
 
-        def use(file: Any) -> Plane | None:
+        def use(opened: Any) -> Plane | None:
+            file = _Counted(opened)
             taken = BandOnGrid.of(file, asset, self.grid, centres, None, self.told_within)
             if taken is None:
                 return None
             pixels = taken.pixels("nearest", nothing)
             whole = pixels if pixels.dtype in (np.uint8, np.uint16) else _unsigned(pixels, taken.nodata, nothing)
-            return Plane(taken.part, whole, nothing, taken.present())
+            present = taken.present()
+            return Plane(taken.part, whole, nothing, present, file.nbytes)
 
         return self._with(scene, asset, use)
 
@@ -129,7 +134,8 @@ class Observer:
             If the file cannot be read; the message names the item, the band and the href.
         """
 
-        def use(file: Any) -> Plane | None:
+        def use(opened: Any) -> Plane | None:
+            file = _Counted(opened)
             taken = BandOnGrid.of(file, asset, self.grid, centres, part, self.told_within)
             if taken is None:
                 return None
@@ -137,7 +143,8 @@ class Observer:
             none = next((n for n in (taken.nodata, asset.nodata, also) if _fits(n, taken.dtype)), None)
             pixels = taken.pixels(self.resampling, none, also=also)
             unmarked = none is None and taken.dtype.kind != "f"
-            return Plane(taken.part, pixels, none, taken.present(unmarked=unmarked))
+            present = taken.present(unmarked=unmarked)
+            return Plane(taken.part, pixels, none, present, file.nbytes)
 
         return self._with(scene, asset, use)
 
@@ -155,6 +162,29 @@ class Observer:
             text = str(error) if asset.href in str(error) else f"{asset.href}: {error}"
             kind = ReadError if isinstance(error, (ReadError, OSError)) else InputError
         raise kind(f"{what}: {text}")
+
+
+class _Counted:
+    """An open file that counts the bytes that are decoded of it."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.nbytes = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def read(self, *args: Any, **how: Any) -> npt.NDArray[Any]:
+        """As the file's."""
+        return self._count(self._file.read(*args, **how))
+
+    def read_masks(self, *args: Any, **how: Any) -> npt.NDArray[Any]:
+        """As the file's."""
+        return self._count(self._file.read_masks(*args, **how))
+
+    def _count(self, pixels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        self.nbytes += pixels.nbytes
+        return pixels
 
 
 def _unsigned(pixels: npt.NDArray[Any], nodata: float | None, nothing: int) -> npt.NDArray[np.uint16]:

@@ -10,6 +10,7 @@ import typer
 import chronozarr_dask as czd
 from chronozarr_dask.cli.progress import Bars
 from chronozarr_dask.cli.validate import FIRST, STAGES, read_part
+from chronozarr_dask.run.progress import Step
 from tests.cli.sources import dataset, invoke
 
 
@@ -60,6 +61,6 @@ def test_options_of_the_pixels_need_deep(store: Path, option: list[str]) -> None
 
 def test_the_bars_are_named_by_what_is_looked_at() -> None:
     with Bars(quiet=True, first=FIRST, names=STAGES) as bars:
-        bars("check", 1, 2, 0)
-        bars("audit", 1, 1, 0)
+        bars(Step("check", 1, 2))
+        bars(Step("audit", 1, 1))
     assert [task.description for task in bars._bars.tasks] == ["documents", "pixels", "receipts"]

@@ -16,6 +16,7 @@ from distributed import Client, LocalCluster
 
 import chronozarr_dask as czd
 from chronozarr_dask.errors import InputError, TargetError
+from chronozarr_dask.run.progress import Step
 from tests.encode import cubes
 
 SHAPE = (4, 2, 40, 36)
@@ -136,8 +137,8 @@ def test_pixels_in_memory_survive_the_worker_that_held_them(
     encode(cube, tmp_path / "quiet")
     killed: list[int] = []
 
-    def kill(now: str, done: int, total: int, nbytes: int) -> None:
-        if now == stage and done >= after and not killed:
+    def kill(step: Step) -> None:
+        if step.stage == stage and step.done >= after and not killed:
             killed.append(next(w.pid for w in cluster.workers.values() if w.pid))
             os.kill(killed[0], signal.SIGKILL)
 

@@ -22,6 +22,7 @@ from chronozarr_dask.errors import TargetError
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run import job
 from chronozarr_dask.run.order import Order
+from chronozarr_dask.run.progress import Step
 from chronozarr_dask.store.folder import Folder
 
 N_TIME, N_BAND, HEIGHT, WIDTH, CS = 18, 2, 75, 39, 16
@@ -154,8 +155,8 @@ def faults(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
             patch.setattr(Folder, "put", torn)
         if setting.how == "resumed":
 
-            def stop(stage: str, done: int, total: int, nbytes: int) -> None:
-                if stage == "run" and (done >= 5 or done == total):
+            def stop(step: Step) -> None:
+                if step.stage == "run" and (step.done >= 5 or step.done == step.total):
                     raise Stop
 
             keywords["progress"] = stop

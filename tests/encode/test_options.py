@@ -15,7 +15,7 @@ import xarray as xr
 
 import chronozarr_dask as czd
 from chronozarr_dask.options import EncodeOptions
-from chronozarr_dask.run.job import Progress
+from chronozarr_dask.run.progress import Progress, Step
 from tests.encode import cubes
 
 SHAPE = (7, 2, 70, 45)
@@ -297,15 +297,10 @@ def test_the_report_is_json_and_stays_in_the_journal(tmp_path: Path):
 
 
 def test_progress_goes_up_to_the_end_of_each_stage(tmp_path: Path):
-    told: list[tuple[str, int, int, int]] = []
-
-    class Told:
-        def __call__(self, stage: str, done: int, total: int, nbytes: int) -> None:
-            told.append((stage, done, total, nbytes))
-
-    progress: Progress = Told()
+    told: list[Step] = []
+    progress: Progress = told.append
     encode(cubes.cube(shape=SHAPE), tmp_path / "s", encoding="auto", progress=progress)
     for stage in ("select", "run", "commit"):
-        done = [d for s, d, _, _ in told if s == stage]
-        assert done == sorted(done)
-        assert done[-1] == [t for s, _, t, _ in told if s == stage][-1]
+        steps = [s for s in told if s.stage == stage]
+        assert [s.done for s in steps] == sorted(s.done for s in steps)
+        assert steps[-1].done == steps[-1].total

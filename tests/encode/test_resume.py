@@ -12,6 +12,7 @@ import xarray as xr
 import chronozarr_dask as czd
 from chronozarr_dask.errors import ResumeError, TargetError
 from chronozarr_dask.run import encode as encoding
+from chronozarr_dask.run.progress import Step
 from chronozarr_dask.store.folder import Folder
 from tests.encode.test_deterministic import Stop, hashes
 
@@ -30,8 +31,8 @@ def make_cube(seed: int = 0, n_time: int = 7) -> xr.DataArray:
 
 
 def interrupt_after(n: int) -> Any:
-    def progress(stage: str, done: int, total: int, nbytes: int) -> None:
-        if stage == "run" and done >= n:
+    def progress(step: Step) -> None:
+        if step.stage == "run" and step.done >= n:
             raise Stop
 
     return progress

@@ -24,6 +24,7 @@ import yaml
 from distributed import Client, LocalCluster
 
 from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.run.progress import Step
 from chronozarr_dask.store.folder import Folder
 from chronozarr_dask.store.journal import Journal
 from chronozarr_dask.store.reader import open_store
@@ -162,8 +163,8 @@ def run(world: World, target: Path, cut: Cut, client: Any, **options: Any) -> tu
     """(Objects, regions) of a run; with `stop_after` interrupted, and resumed."""
     changes = {**FIXED, **options, **cut.options, "target": str(target)}
 
-    def stop(stage: str, done: int, total: int, nbytes: int) -> None:
-        if stage == "run" and cut.stop_after is not None and done >= cut.stop_after:
+    def stop(step: Step) -> None:
+        if step.stage == "run" and cut.stop_after is not None and step.done >= cut.stop_after:
             raise Stop
 
     with dask.config.set(num_workers=cut.threads):
