@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,20 +11,13 @@ from urllib.parse import urlsplit
 import dask
 
 from chronozarr_dask.errors import InputError
-from chronozarr_dask.run.machine import memory_limit, n_cores
 
 CONNECT_SECONDS = 10
-LEAST_THREADS = 2
-"""Of a local worker, where none are named: it reads one region while it works on another."""
-
 THREADS, LOCAL = "threads", "local"
 """Kinds of workers that are no address."""
 
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "BLOSC_NTHREADS",
-     "GDAL_NUM_THREADS"), "1",
-)  # fmt: skip
-"""Environment of a worker: its threads are Dask's, and no library adds its own."""
+TLS = ("ca-file", "client.cert", "client.key")
+"""Of Dask's configuration, below `distributed.comm.tls`."""
 
 
 @contextmanager
@@ -43,20 +36,9 @@ def cluster_client(
         with connected(None if kind == THREADS else kind) as client:
             yield client
         return
-    from distributed import Client, LocalCluster
+    from chronozarr_dask.run.local import local_client  # a cluster is imported by those who use one
 
-    n = workers or max(1, n_cores() // (threads or LEAST_THREADS))
-    with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": ONE_THREAD}),
-        LocalCluster(
-            n_workers=n,
-            threads_per_worker=threads or max(LEAST_THREADS, n_cores() // n),
-            memory_limit=memory or memory_limit() // n,
-            dashboard_address=":0",
-            silence_logs=logging.ERROR,  # a task that fails is told of by the run itself
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with local_client(workers, threads, memory) as client:
         yield client
 
 
@@ -64,27 +46,46 @@ def cluster_client(
 def connected(address: str | None) -> Iterator[Any]:
     """A `distributed.Client` of the scheduler, closed at the end; None where no address is given.
 
+    For an address with tls:// the certificates are those of Dask's configuration (`distributed.comm.tls`).
+
     Raises
     ------
     InputError
-        If nothing answers there.
+        If nothing answers there, or a certificate is missing or does not fit.
     """
     if address is None:
         yield None
         return
     from distributed import Client  # a cluster is imported by those who use one
 
+    if address.startswith("tls://"):
+        _check_tls(address)
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"no Dask scheduler answers at {address}: {error}; give the address that it prints when it starts, as in "
-            f"tcp://10.0.0.5:8786"
+            f"tcp://10.0.0.5:8786; one that asks for certificates has an address with tls://"
         ) from error
     try:
         yield client
     finally:
         client.close()
+
+
+def _check_tls(address: str) -> None:
+    """Raise InputError where Dask's configuration names no certificates, or files that are not there."""
+    for name in TLS:
+        at = f"distributed.comm.tls.{name}"
+        path = dask.config.get(at, None)
+        # A certificate may also be given as text.
+        if path is None or ("\n" not in path and not os.path.isfile(path)):
+            said = "is not set" if path is None else f"is {path}, and there is no such file"
+            variable = f"DASK_{at.upper().replace('-', '_').replace('.', '__')}"
+            raise InputError(
+                f"{address} needs certificates, and {at} of Dask's configuration {said}: set it there or by "
+                f"{variable}; the scheduler's own certificate authority is the one to use"
+            )
 
 
 def dashboard_link(client: Any) -> str | None:

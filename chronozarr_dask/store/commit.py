@@ -137,11 +137,18 @@ def shard_bytes_in_order(found: Mapping[str, Mapping[str, int]] | None) -> Shard
     }
 
 
-def commit(target: Objects, spec: StoreSpec, temporal: Temporal, total: Tally) -> dict[str, int]:
+def commit(
+    target: Objects, spec: StoreSpec, temporal: Temporal, total: Tally, *, conditional: bool = True
+) -> dict[str, int]:
     """Write coordinates, volatility and documents in upload order, the root last (9).
 
     Where the root document is there already, nothing is written: one with the same bytes is a success, since the
     commit was interrupted after it.
+
+    Parameters
+    ----------
+    conditional : bool
+        Whether the root is created on condition that there is none, beside the look before.
 
     Returns
     -------
@@ -165,7 +172,9 @@ def commit(target: Objects, spec: StoreSpec, temporal: Temporal, total: Tally) -
         target.put(key, objects[key])
         head = key.split("/", 1)[0]
         written[head if head.isdecimal() else ""] += len(objects[key])
-    if not target.create(ROOT_DOCUMENT, root):
+    if not conditional:
+        target.put(ROOT_DOCUMENT, root)
+    elif not target.create(ROOT_DOCUMENT, root):
         _check_root(target, target.get(ROOT_DOCUMENT), root)
     written[""] += len(root)
     return dict(written)
