@@ -196,14 +196,14 @@ class _Stack:
         return cast
 
     def _tell(self, use: SceneUse, n_valid: int, least: int) -> None:
-        told = self.out.valid.setdefault(use.scene.id, [0, 0])
+        told = self.out.valid.setdefault((use.scene.collection, use.scene.id), [0, 0])
         told[0] += n_valid
         told[1] += least
 
     def _lose(self, use: SceneUse, error: ReadError) -> None:
         if not self.composition.keep_going:
             raise error
-        self.out.lost.append({"id": use.scene.id, "error": str(error)})
+        self.out.lost.append({"collection": use.scene.collection, "id": use.scene.id, "error": str(error)})
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}

@@ -126,8 +126,9 @@ class Composed:
     ----------
     values : ndarray (time, band, y, x)
     coverage : ndarray (time, y, x), uint8
-    valid : mapping of scene id to [valid pixels, of them those that an offset took to the least number]
-    lost : list of {"id", "error"}
+    valid : mapping of (collection, id) to [valid pixels, of them those that an offset took to the least number]
+        Ids are unique in a collection only.
+    lost : list of {"collection", "id", "error"}
         Scenes that could not be read.
     nbytes : int
         Bytes of the windows that were decoded of their files, masks too.
@@ -135,11 +136,12 @@ class Composed:
 
     values: npt.NDArray[Any]
     coverage: npt.NDArray[np.uint8]
-    valid: dict[str, list[int]] = field(default_factory=dict)
-    lost: list[dict[str, str]] = field(default_factory=list)
+    valid: dict[tuple[str | None, str], list[int]] = field(default_factory=dict)
+    lost: list[dict[str, Any]] = field(default_factory=list)
     nbytes: int = 0
 
     def notes(self, times: tuple[int, ...]) -> dict[str, Any]:
         """What the journal keeps of it; `times` are its timesteps."""
         covered = [int(np.count_nonzero(frame)) for frame in self.coverage]
-        return {"times": list(times), "covered": covered, "valid": self.valid, "lost": self.lost}
+        valid = [[*scene, *counts] for scene, counts in self.valid.items()]
+        return {"times": list(times), "covered": covered, "valid": valid, "lost": self.lost}

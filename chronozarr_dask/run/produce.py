@@ -64,13 +64,20 @@ class Product:
         """What is known of the scenes before the run."""
         steps = self.composites.frames.timesteps
         at = {
-            use.scene.id: text
+            (use.scene.collection, use.scene.id): text
             for text, s in zip(self.composites.labels, steps, strict=True)
             for o in s.observations
             for use in o
         }
         used = tuple(
-            UsedScene(scene.id, render_time(scene.datetime), at[scene.id], decision.offset, decision.rule)
+            UsedScene(
+                scene.id,
+                render_time(scene.datetime),
+                at[scene.collection, scene.id],
+                decision.offset,
+                decision.rule,
+                scene.collection,
+            )
             for scene, decision in zip(self.found.scenes, self.found.decisions, strict=True)
         )
         return SceneBook(used, self.found.dropped, self.composites.labels)

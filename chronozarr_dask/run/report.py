@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from chronozarr_dask._version import __version__
 from chronozarr_dask.format.temporal import Encoding, Selection
+from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.engine import Failure
 from chronozarr_dask.run.versions import versions
 
@@ -24,30 +25,34 @@ class Ledger:
     ----------
     encoding : "none", "star-delta" or "undecided"
     selection : Selection or None
-    regions, regions_resumed : int
-        Regions with a receipt, and of them those of an earlier run.
-    objects, stored_bytes : int
-        Of the regions of this run.
+    regions_resumed : int
+        Regions that an earlier attempt has stored.
+    regions, objects, nbytes : int
+        What this attempt has stored.
+    in_flight : set of Region
+        Begun, and not heard of since: they may have ended.
     failures : list of Failure
     """
 
     encoding: Encoding | Literal["undecided"] = UNDECIDED
     selection: Selection | None = None
-    regions: int = 0
     regions_resumed: int = 0
+    regions: int = 0
     objects: int = 0
-    stored_bytes: int = 0
+    nbytes: int = 0
+    in_flight: set[Region] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
 
-    def begin(self, n_resumed: int) -> None:
-        """So many regions are there from before."""
-        self.regions = self.regions_resumed = n_resumed
-
-    def add(self, objects: int, nbytes: int) -> None:
+    def add(self, region: Region, objects: int, nbytes: int) -> None:
         """Count a region that was stored."""
+        self.in_flight.discard(region)
         self.regions += 1
         self.objects += objects
-        self.stored_bytes += nbytes
+        self.nbytes += nbytes
+
+    def attempt(self) -> dict[str, int]:
+        """What this attempt has stored."""
+        return {"regions": self.regions, "objects": self.objects, "bytes": self.nbytes}
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class RunReport:
     selection : mapping or None
         What `auto` measured: sampled_cells, ratio (4.1).
     objects : int
-        Chunk and shard objects that were stored; of a run that did not end, by itself.
+        Chunk and shard objects that are stored; of a run that did not come to its end, those of this attempt.
     bytes_by_level, objects_by_level : mapping of level path to int
         Stored chunks and shards. Empty for a run that did not end.
     seconds_by_stage : mapping
@@ -88,6 +93,10 @@ class RunReport:
     began, ended : str
         RFC 3339, UTC. Of this attempt.
     versions : mapping of name to version
+    stored_bytes : int
+        As `objects`, in bytes.
+    attempt : mapping
+        regions, objects and bytes that this attempt stored: an earlier one may have begun.
     """
 
     target: str
@@ -107,6 +116,7 @@ class RunReport:
     objects_by_level: Mapping[str, int] = field(default_factory=dict)
     stored_bytes: int = 0
     regions_done: int = 0
+    attempt: Mapping[str, int] = field(default_factory=dict)
     status: Status = "complete"
     error: str | None = None
     began: str = ""

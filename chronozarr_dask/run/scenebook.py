@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,6 +15,9 @@ from chronozarr_dask.store.journal import Journal
 SUSPICIOUS = 0.2
 """Share of a scene's valid pixels on the least number after an offset, beyond which the offset was applied before."""
 LISTED = 12
+
+Key = tuple[str | None, str]
+"""Collection and id of a scene."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class UsedScene:
     offset : int
     rule : str
         Why that offset.
+    collection : str or None
+        Ids are unique in a collection only.
     """
 
     id: str
@@ -38,6 +43,12 @@ class UsedScene:
     timestep: str
     offset: int
     rule: str
+    collection: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """What tells it from all others."""
+        return self.collection, self.id
 
 
 @dataclass(frozen=True)
@@ -47,10 +58,10 @@ class Scenes:
     Attributes
     ----------
     used : tuple of mappings
-        Of each scene: id, datetime, timestep, offset, rule, valid_pixels.
+        Of each scene: id, datetime, timestep, offset, rule, collection, valid_pixels.
     dropped : tuple of {"id", "reason"}
         Found, and not used.
-    lost : tuple of {"id", "timestep", "error"}
+    lost : tuple of {"collection", "id", "timestep", "error"}
         Could not be read (`keep_going`), each once.
     empty : tuple of str
         Timesteps without an observation anywhere.
@@ -61,7 +72,7 @@ class Scenes:
 
     used: tuple[Mapping[str, Any], ...]
     dropped: tuple[Mapping[str, str], ...]
-    lost: tuple[Mapping[str, str], ...]
+    lost: tuple[Mapping[str, Any], ...]
     empty: tuple[str, ...]
     covered_pixels: Mapping[str, int]
     warnings: tuple[str, ...]
@@ -91,24 +102,26 @@ class SceneBook:
 
     def read(self, journal: Journal, plan: Plan) -> Scenes:
         """What the regions have told of their scenes, added up."""
-        covered, valid, least = Counter[int](), Counter[str](), Counter[str]()
-        lost: dict[str, str] = {}
+        covered, valid, least = Counter[int](), Counter[Key](), Counter[Key]()
+        lost: dict[Key, str] = {}
         with closing(in_order(journal.notes, plan.passes[0].regions())) as told:
             for notes in told:
                 if notes is None:
                     continue
                 covered.update(dict(zip(notes["times"], notes["covered"], strict=True)))
-                for name, (n_valid, n_least) in notes["valid"].items():
-                    valid[name] += n_valid
-                    least[name] += n_least
+                for collection, name, n_valid, n_least in notes["valid"]:
+                    valid[collection, name] += n_valid
+                    least[collection, name] += n_least
                 for one in notes["lost"]:
-                    lost.setdefault(one["id"], one["error"])
+                    lost.setdefault((one["collection"], one["id"]), one["error"])
         empty = tuple(text for t, text in enumerate(self.labels) if not covered[t])
-        at = {scene.id: scene.timestep for scene in self.used}
+        at = {scene.key: scene.timestep for scene in self.used}
         return Scenes(
-            used=tuple({**asdict(scene), "valid_pixels": valid[scene.id]} for scene in self.used),
+            used=tuple({**asdict(scene), "valid_pixels": valid[scene.key]} for scene in self.used),
             dropped=tuple({"id": name, "reason": reason} for name, reason in self.dropped),
-            lost=tuple({"id": n, "timestep": at[n], "error": lost[n]} for n in sorted(lost)),
+            lost=tuple(
+                {"collection": key[0], "id": key[1], "timestep": at[key], "error": lost[key]} for key in _sorted(lost)
+            ),
             empty=empty,
             covered_pixels={text: covered[t] for t, text in enumerate(self.labels)},
             warnings=(*_of_empty(empty), *_of_lost(lost, at), *_of_offsets(valid, least)),
@@ -121,18 +134,22 @@ def _of_empty(empty: Sequence[str]) -> list[str]:
     return [f"timesteps without an observation: {_listed(empty)}"]
 
 
-def _of_lost(lost: Mapping[str, str], at: Mapping[str, str]) -> list[str]:
+def _sorted(keys: Iterable[Key]) -> list[Key]:
+    return sorted(keys, key=lambda key: (key[1], key[0] or ""))
+
+
+def _of_lost(lost: Mapping[Key, str], at: Mapping[Key, str]) -> list[str]:
     by_step: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(lost):
-        by_step[at[name]].append(name)
+    for key in _sorted(lost):
+        by_step[at[key]].append(key[1])
     return [
         f"{text} lost {len(names)} {'scene' if len(names) == 1 else 'scenes'} that could not be read: {_listed(names)}"
         for text, names in sorted(by_step.items())
     ]
 
 
-def _of_offsets(valid: Mapping[str, int], least: Mapping[str, int]) -> list[str]:
-    names = [n for n in sorted(valid) if valid[n] and least[n] / valid[n] > SUSPICIOUS]
+def _of_offsets(valid: Mapping[Key, int], least: Mapping[Key, int]) -> list[str]:
+    names = [key[1] for key in _sorted(valid) if valid[key] and least[key] / valid[key] > SUSPICIOUS]
     if not names:
         return []
     return [

@@ -23,7 +23,7 @@ from chronozarr_dask.store.reader import Store
 
 ESTIMATE = "estimate.json"
 STAGES = ("search", "plan", "stage", "select", "run", "commit")
-OF_ATTEMPT = ("status", "error", "began", "ended", "seconds_by_stage", "objects", "stored_bytes", "regions_done")
+OF_ATTEMPT = ("status", "error", "began", "ended", "seconds_by_stage", "attempt", "regions_done")
 HIDDEN = "(not shown)"
 
 
@@ -69,8 +69,8 @@ def stages(run: RunReport, estimate: Mapping[str, Any] | None) -> list[dict[str,
         name: {"seconds": run.seconds_by_stage[name]} for name in STAGES if name in run.seconds_by_stage
     }
     if "run" in actual:
-        done = run.regions_done - run.regions_resumed
-        actual["run"] |= {"bytes_out": run.stored_bytes, "objects": run.objects, "units": done}
+        own = run.attempt
+        actual["run"] |= {"bytes_out": own["bytes"], "objects": own["objects"], "units": own["regions"]}
     if "stage" in actual or run.staged_bytes:
         actual.setdefault("stage", {})["bytes_out"] = run.staged_bytes
     names = [*STAGES, *(name for name in planned if name not in STAGES)]

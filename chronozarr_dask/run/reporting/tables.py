@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,15 +81,22 @@ def levels(doc: Doc) -> list[dict[str, Any]]:
     store = doc.get("store")
     if not store:
         return []
-    nbytes_, objects = doc.get("bytes_by_level") or {}, doc.get("objects_by_level") or {}
+    nbytes_, objects = _by_level(doc, "bytes_by_level"), _by_level(doc, "objects_by_level")
     out = []
     for level in store["levels"]:
         _, _, height, width = level["shape"]
         out.append({
             "path": level["path"], "height": height, "width": width, "resolution": level["resolution"],
-            "grid": level["grid"], "bytes": nbytes_.get(level["path"]), "objects": objects.get(level["path"]),
+            "grid": level["grid"], "bytes": nbytes_ and nbytes_[level["path"]], "objects": objects and objects[level["path"]],
         })  # fmt: skip
     return out
+
+
+def _by_level(doc: Doc, name: str) -> Mapping[str, int] | None:
+    """What a run counted: 0 for a level that it stored nothing of. None where no run that ended well is known."""
+    if name not in doc or doc["status"] != "complete":
+        return None
+    return defaultdict(int, doc[name])
 
 
 def stages(doc: Doc) -> dict[str, Any] | None:
