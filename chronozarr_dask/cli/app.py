@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from chronozarr_dask._version import __version__
+from chronozarr_dask.cli.clean import clean_command
 from chronozarr_dask.cli.encode import encode_command
 from chronozarr_dask.cli.info import info_command
 from chronozarr_dask.cli.read import read_command
@@ -39,6 +40,7 @@ SECTIONS = "Numbers in parentheses are sections of the chronozarr specification.
 for _name, _command in (
     ("run", run_command),
     ("encode", encode_command),
+    ("clean", clean_command),
     ("validate", validate_command),
     ("info", info_command),
     ("read", read_command),

@@ -6,7 +6,8 @@ No run rests on a listing: keys are derived. Here a listing tells how far a run 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -73,7 +74,7 @@ def names(objects: Objects, prefix: str = "") -> Iterator[str]:
 
 
 def delete_all(objects: Objects, keys: Collection[str]) -> None:
-    """Remove objects: on S3 up to `DELETED_AT_ONCE` with a request; on disk also the folders that this empties.
+    """Remove objects: on S3 up to `DELETED_AT_ONCE` with a request.
 
     Raises
     ------
@@ -90,8 +91,6 @@ def delete_all(objects: Objects, keys: Collection[str]) -> None:
             return
     for key in keys:
         objects.delete(key)
-    if isinstance(objects, Folder):
-        _remove_empty(objects.root, keys)
 
 
 def _file_system(objects: Objects) -> tuple[Any, str]:
@@ -122,17 +121,15 @@ def _unless_absent(error: OSError) -> None:
         raise error
 
 
-def _remove_empty(root: str, keys: Collection[str]) -> None:
-    """Remove each folder that a key was in and that is empty now, and those above it, the root too."""
-    for folder in {os.path.dirname(os.path.join(root, key)) for key in keys}:
-        while folder.startswith(root):
-            try:
+def remove_empty(objects: Objects, is_own: Callable[[str], bool]) -> None:
+    """On disk: remove the folders that are empty and, by their path, one's own, from the innermost to the root."""
+    if not isinstance(objects, Folder):
+        return
+    root = objects.root
+    for folder, _, _ in os.walk(root, topdown=False):
+        if folder == root or is_own(os.path.relpath(folder, root).replace(os.sep, "/")):
+            with suppress(OSError):  # it holds something, or may not be removed: what was asked for is the files
                 os.rmdir(folder)
-            except FileNotFoundError:
-                pass
-            except OSError:  # it holds something, or may not be removed: what was asked for is the files
-                break
-            folder = os.path.dirname(folder)
 
 
 # ---- a bucket --------------------------------------------------------------------------------------------------------

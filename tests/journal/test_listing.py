@@ -11,7 +11,7 @@ import pytest
 
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.store import listing
-from chronozarr_dask.store.listing import delete_all, entries, names
+from chronozarr_dask.store.listing import delete_all, entries, names, remove_empty
 from chronozarr_dask.store.target import Objects, open_target
 
 KEYS = {"claim.json", "receipts/0/0-0-0", "receipts/0/0-1-0", "receipts/1/0-0-0", "receipts2/x"}
@@ -69,15 +69,20 @@ def test_names_come_in_pages(s3_server: object, s3_bucket: str, monkeypatch: pyt
     assert len(pages) == 3
 
 
-def test_folders_go_with_their_last_file_and_others_stay(tmp_path: Path) -> None:
+def test_folders_that_are_empty_and_ones_own_go(tmp_path: Path) -> None:
     target = open_target(tmp_path / "store")
     target.put("0/data/c/0", b"x")
     target.put("0/mine.txt", b"x")
     (tmp_path / "store" / "1").mkdir()
+    (tmp_path / "store" / "2" / "a").mkdir(parents=True)
     delete_all(target, ["0/data/c/0"])
-    assert sorted(p.name for p in (tmp_path / "store").rglob("*")) == ["0", "1", "mine.txt"]
+    remove_empty(target, lambda path: path[0] in "01")
+    assert sorted(p.name for p in (tmp_path / "store").rglob("*")) == ["0", "2", "a", "mine.txt"]
+    (tmp_path / "store" / "2" / "a").rmdir()
     delete_all(target, ["0/mine.txt"])
-    assert [p.name for p in (tmp_path / "store").rglob("*")] == ["1"], "an empty folder that no key was in"
+    remove_empty(target, lambda path: True)
+    assert not (tmp_path / "store").exists()
+    remove_empty(target, lambda path: True)
 
 
 @pytest.mark.s3

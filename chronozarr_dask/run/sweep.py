@@ -1,0 +1,190 @@
+"""``clean``: the journal of a run goes, and what an unfinished run has stored; nothing else.
+
+What lies in the place of the store is listed, and of that goes what the plan could have written: keys are compared, and
+no prefix is removed. A listing finds what is there with a request for a thousand objects, where a plan of millions of
+keys would ask for each; what a listing misses, the same command finds when it is run again.
+
+It may be interrupted anywhere and run again, and a resume in between does no harm: receipts and marks of staging go
+first, so that nothing is taken for done that is not there any more; then what was stored, then the rest of the journal,
+and at last the claim, which says whose all of it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+from chronozarr_dask.errors import ConditionalCreateError, ResumeError
+from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.run.belongings import is_journal_folder, is_planned, is_planned_folder, turn
+from chronozarr_dask.run.claims import Claim, Tell, take_over
+from chronozarr_dask.run.heartbeat import Heartbeat
+from chronozarr_dask.run.journals import Run, find_run
+from chronozarr_dask.store.journal import CLAIM
+from chronozarr_dask.store.listing import delete_all, entries, remove_empty
+from chronozarr_dask.store.target import Objects
+
+BATCH = 10_000
+"""Keys in memory at a time."""
+
+TOLD = 20
+"""Foreign keys that are told one by one."""
+
+
+@dataclass
+class Removed:
+    """Objects of one place.
+
+    Attributes
+    ----------
+    url : str
+    objects, nbytes : int
+        The run's.
+    n_foreign : int
+        What is there and is not the run's: it stays.
+    foreign : list of str
+        The first of these.
+    """
+
+    url: str
+    objects: int = 0
+    nbytes: int = 0
+    n_foreign: int = 0
+    foreign: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a clean removed, or would remove.
+
+    Attributes
+    ----------
+    committed : bool
+        Whether the store is complete: then nothing of it is touched.
+    store, journal : Removed
+    """
+
+    committed: bool
+    store: Removed
+    journal: Removed
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """URLs of the first objects that stay."""
+        return tuple(f"{place.url}/{key}" for place in (self.store, self.journal) for key in place.foreign)
+
+    @property
+    def n_foreign(self) -> int:
+        """Objects that stay, of an unfinished store and of the journal."""
+        return self.store.n_foreign + self.journal.n_foreign
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+Remove = Callable[[Objects, list[str]], None]
+
+
+def clean(
+    run: str | os.PathLike[str],
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    dry_run: bool = False,
+    tell: Tell | None = None,
+) -> Swept:
+    """Remove the journal of a run; of one that was not committed also what it has stored. Never a complete store.
+
+    Parameters
+    ----------
+    run : str or path
+        The store's URL or the journal's.
+    storage_options : mapping, optional
+        For fsspec.
+    dry_run : bool
+        Only count.
+    tell : callable, optional
+        Told while the heartbeat of the run's owner is watched, as of `run.claims.take_over`.
+
+    Returns
+    -------
+    Swept
+
+    Raises
+    ------
+    ResumeError
+        If there is no run, it is still running, or another version of this package began it.
+    TargetError
+        If something cannot be removed.
+    """
+    found = find_run(run, storage_options)
+    swept = Swept(found.is_committed, Removed(found.target.url), Removed(found.journal.url))
+    plan = None if swept.committed else found.plan
+    if dry_run:
+        _sweep(found, swept, plan, _nothing)
+        _sweep_claims(found, swept, _nothing)
+        return swept
+    with Heartbeat(found.journal, _claim(found, tell or (lambda owner, passed, long: None))):
+        if find_run(run, storage_options).is_committed != swept.committed:
+            raise ResumeError(f"{found.target.url} was completed at this moment: look at it, then clean its journal")
+        _sweep(found, swept, plan, delete_all)
+        if plan is not None:
+            remove_empty(found.target, lambda path: is_planned_folder(plan, path))
+    _sweep_claims(found, swept, delete_all)
+    for place in (found.journal, found.beside):
+        remove_empty(place.objects, is_journal_folder)
+    return swept
+
+
+def _claim(found: Run, tell: Tell) -> Claim:
+    """Take the run over, so that no resume begins meanwhile; ResumeError while its owner is alive."""
+    try:
+        return take_over(found.target, found.journal, tell)
+    except ConditionalCreateError:
+        return take_over(found.target, found.journal, tell, conditional=False)
+
+
+def _sweep(found: Run, swept: Swept, plan: Plan | None, remove: Remove) -> None:
+    """All but the claims, in its order."""
+    at = found.journal.objects
+    _walk(at, swept.journal, remove, lambda key: turn(key) == 0)
+    if plan is not None:
+        _walk(
+            found.target, swept.store, remove, lambda key: is_planned(plan, key), lambda key: not is_planned(plan, key)
+        )
+    _walk(at, swept.journal, remove, lambda key: turn(key) == 1, lambda key: turn(key) is None)
+
+
+def _sweep_claims(found: Run, swept: Swept, remove: Remove) -> None:
+    """The claims and their heartbeats, the first claim last."""
+    for which in (2, 3):
+        _walk(found.journal.objects, swept.journal, remove, lambda key, which=which: turn(key) == which)
+    if found.beside.url != found.journal.url:
+        remove(found.beside.objects, [CLAIM])
+
+
+def _nothing(objects: Objects, keys: list[str]) -> None:
+    """Remove nothing."""
+
+
+def _walk(
+    objects: Objects,
+    removed: Removed,
+    remove: Remove,
+    mine: Callable[[str], bool],
+    foreign: Callable[[str], bool] = lambda key: False,
+) -> None:
+    """Remove what is `mine` of a place, and count it and what is foreign."""
+    listed = entries(objects)
+    while batch := list(islice(listed, BATCH)):
+        own = [entry for entry in batch if mine(entry.key)]
+        others = [entry.key for entry in batch if foreign(entry.key)]
+        if own:
+            remove(objects, sorted((entry.key for entry in own), reverse=True))  # a heartbeat before its claim
+        removed.objects += len(own)
+        removed.nbytes += sum(entry.nbytes for entry in own)
+        removed.n_foreign += len(others)
+        removed.foreign += others[: TOLD - len(removed.foreign)]
