@@ -17,7 +17,13 @@ from chronozarr_dask.format.temporal import DEFAULT_ANCHOR_INTERVAL, check_inter
 
 EncodingChoice = Literal["auto", "none", "star-delta"]
 
-PLACEMENT_FIELDS = ("region_cells", "time_slab", "memory")
+DEFAULT_MAX_OBJECTS = 50_000_000
+"""A store of 150,000 cells x 120 months has 24 million, unsharded. At the 3,500 puts a second that a bucket's prefix
+takes they are four hours, and twice as many were most likely not meant."""
+DEFAULT_MAX_TASKS = 20_000_000
+"""At the 1 to 2 ms that a scheduler takes for each, six to eleven hours during which workers wait for it."""
+
+PLACEMENT_FIELDS = ("region_cells", "time_slab", "memory", "max_objects", "max_tasks")
 """Options that change how the work is cut, and never a byte of the store."""
 
 
@@ -63,6 +69,10 @@ class EncodeOptions(BaseModel):
         None,
         gt=0,
         description="Memory for the regions in flight of one process, as in 1.5GB; from the machine when left out.",
+    )
+    max_objects: int = Field(DEFAULT_MAX_OBJECTS, ge=1, description="Most objects of a store; one of more is refused.")
+    max_tasks: int = Field(
+        DEFAULT_MAX_TASKS, ge=1, description="Most tasks that the work may be cut into; a plan of more is refused."
     )
     journal: str | None = Field(None, description="Folder or URL of the journal; <target>.run/ when left out.")
 

@@ -17,7 +17,7 @@ Number = int | float
 
 ENCODE_FIELDS = (
     "encoding", "anchor_interval", "codec", "codec_level", "codec_options", "chunk_size", "shard_time", "levels",
-    "nodata", "shard_bytes_limit", "region_cells", "time_slab", "memory",
+    "nodata", "shard_bytes_limit", "region_cells", "time_slab", "memory", "max_objects", "max_tasks",
 )  # fmt: skip
 """Options of an encode that a recipe has; the others are settled by the composites."""
 

@@ -20,6 +20,9 @@ from chronozarr_dask.plan.regions import Slabs
 
 WANTED_BYTES = 256 * MIB
 """Most bytes a region is given when nothing else bounds it: about 4 x 4 cells x 6 months of four uint16 bands."""
+MANY_REGIONS = 100_000
+"""Beyond so many, regions are made larger where the memory allows it: a region is some ten tasks of a scheduler, and
+with regions of 256 MiB a continental store would keep it busy for longer than its workers need."""
 LARGEST_UNSTAGED = 2 * WANTED_BYTES
 """Most bytes of a region that an opaque source's blocks may force; beyond it staging takes less memory and time."""
 REGIONS_PER_THREAD = 4
@@ -68,7 +71,8 @@ class Budget:
     def wanted(self, total: int) -> int:
         """Bytes of a region that give every thread several regions of `total` bytes of work, within the memory."""
         share = self.memory // self.process_threads
-        return max(min(WANTED_BYTES, total // (REGIONS_PER_THREAD * self.threads), share), 1)
+        ample = max(WANTED_BYTES, total // MANY_REGIONS)
+        return max(min(ample, total // (REGIONS_PER_THREAD * self.threads), share), 1)
 
     def in_flight(self, region_bytes: int, total: int) -> int:
         """Regions of that size in flight in one process: one a thread, fewer where they are larger than was wanted.

@@ -18,6 +18,7 @@ from chronozarr_dask.format.pyramid import default_levels
 from chronozarr_dask.format.sharding import check_shard_time
 from chronozarr_dask.graph.frames import FrameSource
 from chronozarr_dask.options import EncodeOptions
+from chronozarr_dask.plan.limits import check_limits
 from chronozarr_dask.plan.memory import PixelBytes
 from chronozarr_dask.plan.plan import Plan, make_plan, schedule, schedule_intervals
 from chronozarr_dask.plan.shape import Budget, Problem, Wish, check_wish
@@ -120,7 +121,7 @@ def make_spec(cube: Described, options: EncodeOptions) -> StoreSpec:
 
 
 def plan_encode(given: Input, spec: StoreSpec, options: EncodeOptions, choice: str, budget: Budget) -> Plan:
-    """How the work is cut; PlanError when it does not fit."""
+    """How the work is cut; PlanError when it does not fit, or passes a limit."""
     wish = Wish(options.region_edges, options.time_slab)
     check_wish(wish, spec.layout)
     intervals = schedule_intervals(choice, spec.anchor_interval)
@@ -135,7 +136,9 @@ def plan_encode(given: Input, spec: StoreSpec, options: EncodeOptions, choice: s
         wish=wish,
         carries_gaps=given.gap_fill == "carry-forward",
     )
-    return make_plan(problem, spec.planes, intervals)
+    plan = make_plan(problem, spec.planes, intervals)
+    check_limits(plan, options.max_objects, options.max_tasks)
+    return plan
 
 
 def identity(given: Input, spec: StoreSpec, options: EncodeOptions) -> dict[str, Any]:

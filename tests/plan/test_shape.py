@@ -16,7 +16,17 @@ from chronozarr_dask.plan.cuts import longest
 from chronozarr_dask.plan.memory import MIB, PixelBytes
 from chronozarr_dask.plan.plan import schedule
 from chronozarr_dask.plan.regions import Slabs
-from chronozarr_dask.plan.shape import WANTED_BYTES, Blocks, Budget, Problem, Shape, Wish, check_wish, choose_shape
+from chronozarr_dask.plan.shape import (
+    MANY_REGIONS,
+    WANTED_BYTES,
+    Blocks,
+    Budget,
+    Problem,
+    Shape,
+    Wish,
+    check_wish,
+    choose_shape,
+)
 
 CS = 32
 LAYOUT = Layout(24, 1, 16 * CS, 16 * CS, CS, 5)  # a cell of all timesteps: 48 KiB of uint16
@@ -90,6 +100,15 @@ def test_whole_series_and_cells_keep_the_time_axis_whole():
 def test_there_are_several_regions_for_every_thread():
     few, many = (choose_shape(problem(budget=Budget(1024 * MIB, n, n))).n_places for n in (1, 16))
     assert 4 <= few < many == 64
+
+
+def test_a_region_takes_more_than_is_usual_only_where_there_would_be_too_many():
+    """256 MiB up to 26 TB; of 80 TB as much as makes a hundred thousand regions, where the memory allows it."""
+    ample = Budget(8 * 2**30, 4, 400)
+    assert ample.wanted(WANTED_BYTES * MANY_REGIONS) == WANTED_BYTES
+    assert ample.wanted(3 * WANTED_BYTES * MANY_REGIONS) == 3 * WANTED_BYTES
+    assert ample.in_flight(3 * WANTED_BYTES, 3 * WANTED_BYTES * MANY_REGIONS) == 4
+    assert Budget(2 * 2**30, 4, 400).wanted(3 * WANTED_BYTES * MANY_REGIONS) == 512 * MIB
 
 
 def test_blocks_that_fit_no_region_are_staged():
