@@ -22,7 +22,7 @@ from chronozarr_dask.cli.output import (
 from chronozarr_dask.cli.parameters import read_options, with_encode_options
 from chronozarr_dask.cli.progress import Bars
 from chronozarr_dask.errors import ChronozarrError, InputError
-from chronozarr_dask.options import EncodeOptions
+from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions
 
 if TYPE_CHECKING:
     from chronozarr_dask.run.report import RunReport
@@ -64,6 +64,20 @@ def encode_command(
         bool,
         typer.Option("--fail-fast", help="End the run by the first region that failed 3 times.", rich_help_panel=WORK),
     ] = False,
+    no_claim: Annotated[
+        bool,
+        typer.Option(
+            "--no-claim",
+            help="For stores without conditional creates: you see to it that only one run writes.",
+            rich_help_panel=WORK,
+        ),
+    ] = False,
+    grace: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="For regions in flight after SIGTERM or Ctrl-C.", rich_help_panel=WORK
+        ),
+    ] = GRACE_SECONDS,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -110,7 +124,8 @@ def encode_command(
         warnings_told(bars.console),
         interruptible(bars, places.target, places.target_options, options["journal"]),
     ):
-        report = _encode(places, options, bars, scheduler, resume=resume, fail_fast=fail_fast)
+        behaviour = {"resume": resume, "fail_fast": fail_fast, "claim": not no_claim, "grace": grace}
+        report = _encode(places, options, bars, scheduler, behaviour)
     if as_json:
         print_json(report.to_json())
     elif not quiet:
@@ -120,7 +135,7 @@ def encode_command(
 
 
 def _encode(
-    places: Places, options: Mapping[str, Any], bars: Bars, scheduler: str | None, *, resume: bool, fail_fast: bool
+    places: Places, options: Mapping[str, Any], bars: Bars, scheduler: str | None, behaviour: Mapping[str, Any]
 ) -> RunReport:
     from chronozarr_dask.run.clients import connected
     from chronozarr_dask.run.encode import ChronozarrWarning, encode
@@ -140,6 +155,5 @@ def _encode(
     except OSError as error:
         raise InputError(f"{places.source} cannot be opened: {error}") from error
     with connected(scheduler) as client:
-        how: Any = {"storage_options": places.target_options, "client": client, "resume": resume, "progress": bars}
-        how["fail_fast"] = fail_fast
+        how: Any = {"storage_options": places.target_options, "client": client, "progress": bars, **behaviour}
         return encode(cube, places.target, **how, **options)

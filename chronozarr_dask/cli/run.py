@@ -36,6 +36,13 @@ def run_command(
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="End the run by the first region that failed three times.")
     ] = False,
+    no_claim: Annotated[
+        bool,
+        typer.Option(
+            "--no-claim",
+            help="For stores without conditional creates: you see to it that only one run writes.",
+        ),
+    ] = False,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="KIND", help="threads, local, or a scheduler's address, in place of cluster.kind."),
@@ -54,6 +61,7 @@ def run_command(
         raise typer.BadParameter("--dry-run says what a new run would do: leave out --resume")
     settings = [*(setting or ()), *(["run.keep_going=true"] if keep_going else [])]
     settings += ["run.fail_fast=true"] if fail_fast else []
+    settings += ["run.claim=false"] if no_claim else []
     settings += [f"cluster.kind={cluster}"] if cluster else []
     with (
         errors_told(in_fields),

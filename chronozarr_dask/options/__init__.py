@@ -17,6 +17,9 @@ from chronozarr_dask.format.temporal import DEFAULT_ANCHOR_INTERVAL, check_inter
 
 EncodingChoice = Literal["auto", "none", "star-delta"]
 
+GRACE_SECONDS = 20.0
+"""For regions in flight after an interrupt: less than the half minute that orchestrators leave before they kill."""
+
 DEFAULT_MAX_OBJECTS = 50_000_000
 """A store of 150,000 cells x 120 months has 24 million, unsharded. At the 3,500 puts a second that a bucket's prefix
 takes they are four hours, and twice as many were most likely not meant."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, StrictInt, create_model, model_validator
 
-from chronozarr_dask.options import EncodeOptions
+from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions
 
 OffsetPolicy = Literal["auto", "none"] | StrictInt
 Number = int | float
@@ -187,6 +187,14 @@ class RunPart(Part):
     )
     fail_fast: bool = Field(
         False, description="End the run by the first region that failed three times, instead of storing all others."
+    )
+    claim: bool = Field(
+        True,
+        description="Create claim and root on condition that nobody has; false is for stores without conditional "
+        "creates: you see to it that only one run writes.",
+    )
+    grace: float = Field(
+        GRACE_SECONDS, ge=0, le=3600, description="Seconds that regions in flight have after SIGTERM or Ctrl-C."
     )
     reads: int = Field(8, ge=1, le=256, description="Reads in flight in one process.")
 

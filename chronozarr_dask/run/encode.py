@@ -6,9 +6,9 @@ One direction, no way back; everything before the commit can be done again and g
 from __future__ import annotations
 
 import os
-import socket
 import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import Parameter, Signature
 from typing import Any
@@ -16,19 +16,20 @@ from typing import Any
 import xarray as xr
 
 from chronozarr_dask._version import __version__
-from chronozarr_dask.errors import InputError, ResumeError, RunError, TargetError
-from chronozarr_dask.format.layout import ROOT_DOCUMENT
+from chronozarr_dask.errors import ChronozarrWarning, InputError, RunError
 from chronozarr_dask.graph.frames import CubeFrames, FrameSource
 from chronozarr_dask.graph.staging import staged_whole
-from chronozarr_dask.options import EncodeOptions, make_options
+from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions, make_options
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.shape import Budget
 from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.run import claims
+from chronozarr_dask.run.begun import begun
 from chronozarr_dask.run.clock import Clock
+from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.job import Encode
 from chronozarr_dask.run.prepare import (
     Input,
-    differences,
     encoding_choice,
     identity,
     make_spec,
@@ -37,14 +38,13 @@ from chronozarr_dask.run.prepare import (
 )
 from chronozarr_dask.run.progress import NoProgress, Progress
 from chronozarr_dask.run.report import RunReport
+from chronozarr_dask.run.reporting.document import told_options
+from chronozarr_dask.run.reporting.leave import leave_report
 from chronozarr_dask.run.space import check_space
-from chronozarr_dask.run.workers import make_workers
-from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, check_apart, claim_url, journal_url
-from chronozarr_dask.store.target import Objects, open_target, secret_options
-
-
-class ChronozarrWarning(UserWarning):
-    """Something that a person should know about an input or a store."""
+from chronozarr_dask.run.workers import Workers, make_workers
+from chronozarr_dask.store.journal import PLAN, Journal, check_apart, claim_url, journal_url
+from chronozarr_dask.store.probe import probe_places
+from chronozarr_dask.store.target import open_target, secret_options
 
 
 def encode(
@@ -55,6 +55,8 @@ def encode(
     client: Any = None,
     resume: bool = False,
     fail_fast: bool = False,
+    claim: bool = True,
+    grace: float = GRACE_SECONDS,
     progress: Progress | None = None,
     **options: Any,
 ) -> RunReport:
@@ -72,9 +74,15 @@ def encode(
         Cluster to run on. When left out, threads of this process: as many as Dask's option `num_workers` says, else one
         for each core.
     resume : bool
-        Go on with an interrupted run of the same input and options.
+        Go on with an interrupted run of the same input and options. While its owner lives it is refused; an owner that
+        may be gone is watched first, for three of its heartbeats (45 s), unless it was a process of this machine.
     fail_fast : bool
         End the run by the first region that failed three times, instead of storing all others first.
+    claim : bool
+        Whether claim and root are created on condition that nobody has. False is for stores without conditional
+        creates: you see to it that only one run writes.
+    grace : float
+        Seconds that regions in flight have to finish after an interrupt (KeyboardInterrupt).
     progress : callable, optional
         Called with a `run.progress.Step` at each change: stage, units of work done and in all, bytes in and out, units
         in flight, tried again and failed, scenes lost, the dashboard. `notebook_progress()` shows them in Jupyter.
@@ -101,7 +109,7 @@ def encode(
         given = Input(cube_, CubeFrames(cube_))
     place = os.fspath(target), dict(storage_options or {})
     how: Any = {"client": client, "resume": resume, "fail_fast": fail_fast, "progress": progress, "clock": clock}
-    return run_input(given, *place, chosen, **how)
+    return run_input(given, *place, chosen, claim=claim, grace=grace, **how)
 
 
 def run_input(
@@ -115,24 +123,61 @@ def run_input(
     fail_fast: bool,
     progress: Progress | None,
     clock: Clock,
+    claim: bool = True,
+    grace: float = GRACE_SECONDS,
 ) -> RunReport:
     """Encode what is described, from the plan to the report; errors as of `encode`."""
-    with clock.stage("plan"):
-        run = replace(_prepare(given, target, options, storage_options, client, resume), fail_fast=fail_fast)
-    try:
-        report = run.finish(clock, progress or NoProgress())
-    except KeyboardInterrupt:
-        run.workers.close(cancel=True)
-        raise RunError(
-            f"interrupted; what is finished is kept in {run.journal.url}: go on with resume (--resume)"
-        ) from None
-    except BaseException:
-        run.workers.close(cancel=True)
-        raise
-    run.workers.close(cancel=False)
+    with ExitStack() as held:
+        with clock.stage("plan"):
+            run = replace(
+                _prepare(given, target, options, storage_options, client, held, resume=resume, claim=claim),
+                fail_fast=fail_fast,
+            )
+        try:
+            report = run.finish(clock, progress or NoProgress())
+        except KeyboardInterrupt as stop:
+            _stop(run.workers, grace)
+            _leave_report(run, clock, stop)
+            raise RunError(
+                f"interrupted; what is finished is kept in {run.journal.url}: go on with resume (--resume)"
+            ) from None
+        except BaseException as error:
+            run.workers.close(cancel=True)
+            _leave_report(run, clock, error)
+            raise
+        run.workers.close(cancel=False)
+        _leave_report(run, clock, report)
     for text in report.warnings[len(run.warnings) :]:
         warnings.warn(text, ChronozarrWarning, stacklevel=3)
     return report
+
+
+def _leave_report(run: Encode, clock: Clock, end: RunReport | BaseException) -> None:
+    """Leave the report in the journal, unless another process owns that now.
+
+    Whatever goes wrong with it is told, and no more: neither does it hide the error of the run, nor does it make a run
+    whose store is complete a failed one.
+    """
+    try:
+        if run.heartbeat is not None:
+            run.heartbeat.confirm()
+        report = end if isinstance(end, RunReport) else run.broken(clock, end)
+        leave_report(report, told_options(run.options), run.journal, run.target)
+    except Exception as error:
+        warnings.warn(
+            f"the report of this run could not be written into {run.journal.url}: {error}; the run itself is not "
+            f"touched by that",
+            ChronozarrWarning,
+            stacklevel=4,
+        )
+
+
+def _stop(workers: Workers, grace: float) -> None:
+    """Let what is in flight finish within the grace; one more interrupt ends that at once."""
+    try:
+        workers.drain(grace)
+    finally:
+        workers.close(cancel=True, wait=False)
 
 
 def _prepare(
@@ -141,9 +186,12 @@ def _prepare(
     options: EncodeOptions,
     storage_options: dict[str, Any],
     client: Any,
+    held: ExitStack,
+    *,
     resume: bool,
+    claim: bool,
 ) -> Encode:
-    """Everything up to the claim."""
+    """Everything up to the claim, whose heartbeat is `held` from then on."""
     if client is not None and (secrets := secret_options(storage_options)):
         raise InputError(
             f"storage_options has {', '.join(secrets)}: secrets do not travel to the workers; let them find "
@@ -160,12 +208,19 @@ def _prepare(
     workers = make_workers(client, options.memory)
     budget = Budget(workers.memory, workers.process_threads, workers.threads)
     same = identity(given, spec, options)
-    plan = _begun(target, journal, same) if resume else None
-    if plan is None:
-        plan = plan_encode(given, spec, options, choice, budget)
+    probe_places(target, journal.objects, storage_options, conditional=claim)
+    plan = begun(target, journal, same) if resume else plan_encode(given, spec, options, choice, budget)
+    if resume:
+        owned = claims.take_over(target, journal, _tell_watched, conditional=claim)
+        plan = plan or begun(target, journal, same)  # its owner may have written one while it was watched
+    else:
         check_space(target, spec)
-        if not resume:
-            _claim(target, journal, Journal(open_target(claim_url(target.url, journal.url), storage_options)))
+        beside = Journal(open_target(claim_url(target.url, journal.url), storage_options))
+        owned = claims.begin(target, journal, beside, conditional=claim)
+    heartbeat = held.enter_context(Heartbeat(journal, owned))
+    workers.check = heartbeat.check
+    if not resume or plan is None:
+        plan = plan or plan_encode(given, spec, options, choice, budget)
         for name, document in given.documents.items():
             journal.objects.put(name, document)
         journal.write(PLAN, {"version": __version__, "target": target.url, "identity": same, "plan": plan.to_json()})
@@ -183,7 +238,20 @@ def _prepare(
         resumed=resume,
         gap_fill=given.gap_fill,
         book=given.book,
+        heartbeat=heartbeat,
+        conditional=claim,
     )
+
+
+def _tell_watched(who: str, passed: float, long: float) -> None:
+    """Tell once that an owner is watched."""
+    if passed < claims.POLL_SECONDS / 2:
+        warnings.warn(
+            f"{who} began this run or went on with it last, and cannot be asked whether it still works: its heartbeat "
+            f"is watched for up to {long:.0f} s",
+            ChronozarrWarning,
+            stacklevel=2,
+        )
 
 
 def _source(given: Input, plan: Plan, journal: Journal, spec: StoreSpec) -> FrameSource:
@@ -192,63 +260,6 @@ def _source(given: Input, plan: Plan, journal: Journal, spec: StoreSpec) -> Fram
         return given.frames
     assert isinstance(given.frames, CubeFrames)
     return staged_whole(given.frames, plan, journal.objects, spec)
-
-
-def _claim(target: Objects, journal: Journal, beside: Journal) -> None:
-    """Claim an empty target; TargetError when something is there, or another run is.
-
-    The claim lies `beside` the store, and says where the journal is; in a journal elsewhere lies another.
-    """
-    complete = target.size(ROOT_DOCUMENT) is not None
-    if not complete and (claim := beside.read(CLAIM)) is not None:
-        raise TargetError(
-            f"{target.url} is not complete: {claim.get('journal', beside.url)} is the journal of a run that was "
-            f"interrupted or is still running. Go on with it with resume (--resume); or name another target; "
-            f"or, to begin anew, remove both yourself"
-        )
-    if not target.is_empty():
-        raise TargetError(
-            f"{target.url} is not empty: a store is written under a new prefix and never in place (section 9); name "
-            f"another target, or empty it yourself"
-        )
-    owner = {
-        "version": __version__,
-        "host": socket.gethostname(),
-        "process": os.getpid(),
-        "target": target.url,
-        "journal": journal.url,
-    }
-    for place in {journal.url: journal, beside.url: beside}.values():
-        if not place.objects.is_empty() or not place.claim(owner):
-            raise TargetError(
-                f"{place.url}, where the journal or the claim of a run goes, is not empty: name another place with "
-                f"journal=, or another target"
-            )
-
-
-def _begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan | None:
-    """The plan of the run that is to be resumed; None when it ended between its claim and its plan."""
-    doc = journal.read(PLAN)
-    if doc is None:
-        if (claim := journal.read(CLAIM)) is not None:
-            if (elsewhere := claim.get("journal", journal.url)) != journal.url:
-                raise ResumeError(f"the run into {target.url} has its journal elsewhere: name journal={elsewhere}")
-            return None
-        raise ResumeError(f"there is no run to resume: {journal.url}/{CLAIM} does not exist; begin without resume")
-    if doc["version"] != __version__:
-        raise ResumeError(
-            f"the run in {journal.url} was begun by version {doc['version']}, this is {__version__}: finish it with "
-            f"that one"
-        )
-    if doc["target"] != target.url:
-        raise ResumeError(f"the run in {journal.url} writes to {doc['target']}, and not to {target.url}")
-    changed = differences(doc["identity"], same)
-    if changed:
-        raise ResumeError(
-            f"{target.url} was begun with another input or other options, and cannot go on with these. "
-            f"{'; '.join(changed)}. To begin anew name another target, or remove {target.url} and {journal.url} first"
-        )
-    return Plan.from_json(doc["plan"])
 
 
 def _signature() -> Signature:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from chronozarr_dask.errors import RunError
+from chronozarr_dask.errors import ChronozarrError, RunError, TargetError
 from chronozarr_dask.format.provenance import GapFill
 from chronozarr_dask.format.temporal import Encoding, Selection
 from chronozarr_dask.graph.frames import FrameSource, StagedFrames
@@ -27,17 +27,18 @@ from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.sampling import sampled_cells
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.run.cleanup import remove_temporary
-from chronozarr_dask.run.clock import Clock
+from chronozarr_dask.run.clock import Clock, now
 from chronozarr_dask.run.engine import Outcome, run_all, run_regions
 from chronozarr_dask.run.flags import flag_warnings
+from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.progress import Meter, Progress, Step
-from chronozarr_dask.run.report import RunReport
+from chronozarr_dask.run.report import Ledger, RunReport
 from chronozarr_dask.run.scenebook import SceneBook, Scenes
 from chronozarr_dask.run.workers import Build, Workers
 from chronozarr_dask.store.commit import Tally, commit, tally
 from chronozarr_dask.store.inorder import in_order
-from chronozarr_dask.store.journal import REPORT, SELECTION, TEMPORARY, Journal
+from chronozarr_dask.store.journal import SELECTION, TEMPORARY, Journal
 from chronozarr_dask.store.target import Objects
 
 
@@ -60,6 +61,10 @@ class Encode:
         Tells of the scenes of composites.
     fail_fast : bool
         Whether the first region that is set aside ends the run.
+    heartbeat : Heartbeat or None
+        Of the claim: asked before the commit.
+    conditional : bool
+        Whether the root is created on condition that there is none.
     """
 
     target: Objects
@@ -76,29 +81,33 @@ class Encode:
     gap_fill: GapFill = "none"
     book: SceneBook | None = None
     fail_fast: bool = False
+    heartbeat: Heartbeat | None = None
+    conditional: bool = True
     staged_bytes: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
 
     def finish(self, clock: Clock, progress: Progress) -> RunReport:
-        """Run to the end and give the report, which stays in the journal too."""
+        """Run to the end and give the report."""
         self.workers.limit(self.in_flight)
         done = self._done()
+        self.ledger.regions_resumed = sum(done)
         if self.plan.staged and not all(done):
             with clock.stage("stage"):
                 self._stage_all(progress)
-        encoding, selection = self._select(clock, progress)
+        encoding, selection = self.ledger.encoding, self.ledger.selection = self._select(clock, progress)
         with clock.stage("run"):
             outcome = self._run(encoding, done, progress)
         with clock.stage("commit"):
             progress(Step("commit", 0, 1))
             total = tally(self.journal, self.plan, encoding, self.options.shard_bytes_limit)
             scenes = self._scenes()
-            commit(self.target, self.spec, self.spec.temporal(encoding, selection), total)
+            if self.heartbeat is not None:
+                self.heartbeat.confirm()
+            commit(self.target, self.spec, self.spec.temporal(encoding, selection), total, conditional=self.conditional)
             for prefix in TEMPORARY:
                 self.journal.objects.delete_prefix(prefix)
             progress(Step("commit", 1, 1))
-        report = self._report(encoding, selection, total, clock, outcome, sum(done), scenes)
-        self.journal.write(REPORT, report.to_json())
-        return report
+        return self._report(clock, total, outcome, scenes)
 
     def _done(self) -> list[bool]:
         """For each region in the plan's order, whether its receipt is there."""
@@ -188,13 +197,16 @@ class Encode:
 
         def on_stored(region: Region, result: RegionDone) -> None:
             remove_temporary(self.journal, self.plan, self.source, region)
+            self.ledger.add(region, result.n_objects, result.n_bytes)
             meter.done(bytes_in=result.taken.nbytes, bytes_out=result.n_bytes, lost=result.taken.lost)
 
         def build(region: Region) -> Build:
+            self.ledger.in_flight.add(region)
             return partial(region_receipt, job, region)
 
         outcome = run_regions(self.workers, order, build, on_stored, meter, fail_fast=self.fail_fast)
         if outcome.failures:
+            self.ledger.failures = outcome.failures
             self.journal.write_failures([f.to_json() for f in outcome.failures])
             first = outcome.failures[0]
             raise RunError(
@@ -215,31 +227,50 @@ class Encode:
             )
         return scenes
 
-    def _report(
-        self,
-        encoding: Encoding,
-        selection: Selection | None,
-        total: Tally,
-        clock: Clock,
-        outcome: Outcome,
-        n_resumed: int,
-        scenes: Scenes | None,
-    ) -> RunReport:
-        told = () if scenes is None else scenes.warnings
+    def _report(self, clock: Clock, total: Tally, outcome: Outcome, scenes: Scenes | None) -> RunReport:
+        self.ledger.failures = outcome.failures
+        return replace(
+            self._so_far(clock, scenes, self._flags(total)),
+            objects=sum(total.objects.values()),
+            objects_by_level=dict(total.objects),
+            stored_bytes=sum(total.nbytes.values()),
+            bytes_by_level=dict(total.nbytes),
+            regions_done=self.plan.n_regions,
+        )
+
+    def broken(self, clock: Clock, error: BaseException) -> RunReport:
+        """The report of a run that `error` ended. The scenes are told of where the target still answers."""
+        for region in sorted(self.ledger.in_flight):
+            if (receipt := self.journal.receipt(region)) is not None:
+                self.ledger.add(region, receipt.n_objects, receipt.n_bytes)
+        is_failure = isinstance(error, Exception)
+        tells = is_failure and self.book is not None and not isinstance(error, TargetError)
+        scenes = self.book.read(self.journal, self.plan) if tells and self.book is not None else None
+        report = self._so_far(clock, scenes, ())
+        text = str(error) if isinstance(error, ChronozarrError) else f"{type(error).__name__}: {error}".rstrip(": ")
+        return replace(report, status="failed" if is_failure else "interrupted", error=text)
+
+    def _so_far(self, clock: Clock, scenes: Scenes | None, flags: tuple[str, ...]) -> RunReport:
+        ledger, told = self.ledger, () if scenes is None else scenes.warnings
         return RunReport(
             target=self.target.url,
             journal=self.journal.url,
-            encoding=encoding,
-            selection=None if selection is None else selection.to_json(),
-            objects=sum(total.objects.values()),
-            bytes_by_level=dict(total.nbytes),
+            encoding=ledger.encoding,
+            selection=None if ledger.selection is None else ledger.selection.to_json(),
+            objects=ledger.objects,
+            stored_bytes=ledger.nbytes,
+            bytes_by_level={},
             seconds_by_stage=dict(clock.seconds),
-            failures=tuple(outcome.failures),
+            failures=tuple(ledger.failures),
             regions=self.plan.n_regions,
-            regions_resumed=n_resumed,
+            regions_done=ledger.regions_resumed + ledger.regions,
+            regions_resumed=ledger.regions_resumed,
+            attempt=ledger.attempt(),
             staged_bytes=self.staged_bytes,
-            warnings=(*self.warnings, *self._flags(total), *told),
+            warnings=(*self.warnings, *flags, *told),
             scenes=None if scenes is None else scenes.to_json(),
+            began=clock.began,
+            ended=now(),
         )
 
     def _flags(self, total: Tally) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ def run_document(
         product = Product.of(recipe, found)
         given = product.input(document)
     target = recipe.target
-    run = {"fail_fast": recipe.run.fail_fast}
+    run = {"fail_fast": recipe.run.fail_fast, "claim": recipe.run.claim, "grace": recipe.run.grace}
     how: Any = {"client": client, "resume": resume, "progress": progress, "clock": clock, **run}
     return run_input(given, target.url, dict(target.storage_options), product.options, **how)
 
