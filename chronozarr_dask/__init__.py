@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from chronozarr_dask.format.bands import Band
     from chronozarr_dask.run.deep import validate_deep
     from chronozarr_dask.run.encode import encode
+    from chronozarr_dask.run.notebook import notebook_progress
     from chronozarr_dask.run.produce import run_recipe
     from chronozarr_dask.run.report import RunReport
     from chronozarr_dask.store.cost import Cost
@@ -29,6 +30,7 @@ _WHERE = {
     "RunReport": "chronozarr_dask.run.report",
     "Store": "chronozarr_dask.store.reader",
     "encode": "chronozarr_dask.run.encode",
+    "notebook_progress": "chronozarr_dask.run.notebook",
     "open_store": "chronozarr_dask.store.reader",
     "run_recipe": "chronozarr_dask.run.produce",
     "validate": "chronozarr_dask.store.validate",
@@ -43,6 +45,7 @@ __all__ = [
     "Store",
     "__version__",
     "encode",
+    "notebook_progress",
     "open_store",
     "run_recipe",
     "validate",

@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import xarray as xr
 from typer.testing import CliRunner
 
 from chronozarr_dask.cli import app
+from chronozarr_dask.run import lines
 
 RUN = "from chronozarr_dask.cli import main; main()"
 
@@ -43,8 +45,9 @@ def netcdf(path: Path, cube: xr.Dataset | None = None) -> str:
 
 
 def invoke(*arguments: str) -> Any:
-    """The program in this process: exit_code, stdout, stderr."""
-    return CliRunner().invoke(app, list(arguments), prog_name="chronozarr-dask")
+    """The program in this process: exit_code, stdout, stderr; but for the lines of its progress, see test_progress."""
+    with mock.patch.object(lines, "to_stderr", lambda text: None):
+        return CliRunner().invoke(app, list(arguments), prog_name="chronozarr-dask")
 
 
 def start(*arguments: str, **how: Any) -> "subprocess.Popen[str]":
