@@ -168,28 +168,26 @@ class Bucket:
         self._write(key, ask)
 
     def create(self, key: str, data: bytes) -> bool:
-        """Store an object only if there is none. False if there is one.
+        """Store an object only if there is none. False if there is one of other bytes.
 
-        Where the answer to an earlier try did not come, the object that is there may be that try's: it is looked at.
+        The same bytes are taken for our own: the answer to an earlier try may have been lost. aiohttp too sends a PUT
+        again, unseen, when a connection that it kept is closed, so a refusal never says by itself whose object it is.
 
         Raises
         ------
         ConditionalCreateError
             If the store does not know If-None-Match.
         """
-        in_doubt = False
 
         def ask(fs: Any, path: str) -> bool:
-            nonlocal in_doubt
             try:
                 with _puts:
                     fs.pipe_file(path, data, mode="create")
             except Exception as error:  # each client library has its own; all others go on
                 if is_there_already(error):
-                    return in_doubt and self.get(key) == data
+                    return self.get(key) == data
                 if is_unknown_condition(error):
                     raise ConditionalCreateError(f"{self.url}/{key}: {NO_CONDITIONAL_CREATE} ({error})") from error
-                in_doubt = True
                 raise
             return True
 

@@ -1,6 +1,6 @@
 """Whether a place can be written, read back and cleaned up: tried with one small object before any work.
 
-PUT, a conditional create over it that must be refused, GET, DELETE. What is wrong with an endpoint, with credentials or
+PUT, GET, a conditional create over it that must be refused, DELETE. What is wrong with an endpoint, with credentials or
 with a policy shows here and not after an hour, and as the answer to a PUT, whose refusal has a code: that of a HEAD has
 none.
 """
@@ -60,13 +60,13 @@ def probe(objects: Objects, *, conditional: bool = True) -> None:
     with _told(f"{place.url} cannot be written, and nothing has been done yet"):
         place.put(key, data)
     try:
-        if conditional and place.create(key, data + b"2"):
-            raise ConditionalCreateError(f"{place.url}: {NO_CONDITIONAL_CREATE} (an object was written over another)")
         with _told(f"{place.url} can be written, and what is written there cannot be read back"):
             found = place.get(key)
             if found != data:
                 came = "nothing" if found is None else f"{len(found)} other bytes"
                 raise TargetError(f"{place.url}/{key}: {len(data)} bytes were stored, and {came} came back")
+        if conditional and place.create(key, data + b"2"):
+            raise ConditionalCreateError(f"{place.url}: {NO_CONDITIONAL_CREATE} (an object was written over another)")
     finally:
         with _told(
             f"{place.url} can be written, and nothing can be removed there, which a run must for what it stages: allow "

@@ -53,6 +53,9 @@ _NAMES = frozenset(
 )
 """Errors of client libraries (aiohttp, botocore, azure) and of Python without a status: no answer, or a torn one."""
 
+_TORN = frozenset({"ClientPayloadError", "IncompleteReadError", "ResponseStreamingError"})
+"""Of those, a body that ended too early. aiohttp gives its own cause of it the code 400, which no host has sent."""
+
 T = TypeVar("T")
 
 
@@ -109,14 +112,17 @@ def may_pass(error: BaseException) -> bool:
     """Whether what a client library raised may go well the next time."""
     if is_final(error):
         return False
-    status = status_of(error)
+    kinds = {kind.__name__ for e in (error, error.__cause__) if e is not None for kind in type(e).__mro__}
+    status = None if kinds & _TORN else status_of(error)
     if status is not None:
         return status in PASSING or code_of(error) in _PASSING_CODES
-    return any(kind.__name__ in _NAMES for e in (error, error.__cause__) if e is not None for kind in type(e).__mro__)
+    return bool(kinds & _NAMES)
 
 
 def passing(error: BaseException) -> PassingError:
     """A failure that may pass, in its own words and with its status."""
     status = status_of(error)
-    said = str(error) or type(error).__name__
+    said = " ".join(str(error).split()) or type(error).__name__
+    if type(error).__name__ in _TORN:
+        return PassingError(f"torn: {said}")
     return PassingError(said if status is None or str(status) in said else f"{status} {said}")

