@@ -154,11 +154,9 @@ def _middle(n: int, edge: int, cs: int) -> tuple[int, int]:
 def _fitted(part: Part, kind: Kind) -> Part:
     if part.nbytes(kind) > PLAYER_BYTES:
         part = replace(part, bands=kind.shown)
-    if part.nbytes(kind) > PLAYER_BYTES:
-        most = PLAYER_BYTES * len(part.times) // part.nbytes(kind)
-        part = replace(part, times=thinned(len(part.times), max(LEAST_TIMES, most)))
-    most_times = MOST_CHUNKS // _chunks(part, kind)
-    part = replace(part, times=part.times if len(part.times) <= most_times else thinned(len(part.times), most_times))
+    n_time = len(part.times)
+    fitting = max(LEAST_TIMES, PLAYER_BYTES * n_time // part.nbytes(kind))
+    part = replace(part, times=thinned(n_time, min(fitting, MOST_CHUNKS // _chunks(part, kind))))
     while part.nbytes(kind) > PLAYER_BYTES:
         part = replace(part, stride=max(part.stride + 1, ceil((part.nbytes(kind) / PLAYER_BYTES) ** 0.5)))
     return part

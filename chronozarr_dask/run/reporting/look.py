@@ -129,9 +129,12 @@ def by_place(plane: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def stretch_of(samples: Sequence[Array]) -> tuple[float, float] | None:
-    """The 2nd and 98th percentile of all samples, at least one value apart; None where there is no sample."""
-    values = np.concatenate(samples) if samples else np.zeros(0)
-    if not values.size:
+    """The 2nd and 98th percentile of each timestep, of these the medians; None where there is no sample.
+
+    The medians, so that a month of snow does not make all others dark.
+    """
+    found = [np.percentile(values.astype(np.float64), PERCENTILES) for values in samples if values.size]
+    if not found:
         return None
-    low, high = (float(v) for v in np.percentile(values.astype(np.float64), PERCENTILES))
+    low, high = (float(v) for v in np.median(found, axis=0))
     return (low, high) if high > low else (low - 0.5, low + 0.5)

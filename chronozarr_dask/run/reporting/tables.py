@@ -174,4 +174,6 @@ def _band(band: Doc) -> str:
 def _said(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_said(v) for v in value)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{k}: {_said(v)}" for k, v in value.items())
     return number(value) if isinstance(value, float) else str(value)

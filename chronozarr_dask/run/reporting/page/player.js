@@ -136,7 +136,7 @@
     const all = bands.flatMap((b) => times.map((_, t) => t).filter((t) => valid(o, t, b, p)).map((t) => value(o, t, b, p)));
     const low = Math.min(...all), high = Math.max(...all), range = high - low || 1;
     const y = (v) => bottom - ((bottom - top) * (v - low)) / range;
-    const svg = element("svg", { viewBox: `0 0 ${w} 186`, role: "img", "aria-label": "Stored values of the chosen pixel over time" });
+    const svg = element("svg", { viewBox: `0 0 ${w} 194`, role: "img", "aria-label": "Stored values of the chosen pixel over time" });
     svg.append(element("line", { class: "axis", x1: left, x2: w, y1: bottom + 4, y2: bottom + 4 }));
     svg.append(element("line", { class: "here", x1: x(state.t), x2: x(state.t), y1: top, y2: bottom + 4 + strip }));
     if (all.length) {
@@ -159,7 +159,7 @@
         svg.append(dot);
       });
       const name = film.bands[o.level.bands[b]];
-      svg.append(element("text", { x: left + 6 + i * 110, y: 182, style: `fill:${colour}` }, name.length > 16 ? `${name.slice(0, 15)}…` : name));
+      svg.append(element("text", { x: left + 6 + i * 110, y: 190, style: `fill:${colour}` }, name.length > 16 ? `${name.slice(0, 15)}…` : name));
     });
     if (o.coverage !== null) {
       const counts = times.map((_, t) => o.coverage[t * o.plane + p]), most = Math.max(1, ...counts);
