@@ -97,7 +97,7 @@ def _frame(store: Store, part: Part, t: int) -> Frame:
     w, s = part.window, part.stride
     index = np.array([t]), np.arange(w.y0, w.y1, s), np.arange(w.x0, w.x1, s)
     data = store.cells(part.level, store.variable).gather(*index, np.array(part.bands))[0]
-    planes = {name: store.cells(part.level, name).gather(*index)[0] for name in store.planes}
+    planes: dict[str, Array] = {p: store.cells(part.level, p).gather(*index)[0] for p in store.planes}
     mask = planes.get(MASK)
     return Frame(data, valid_pixels(data, mask, store.nodata), mask, planes.get(COVERAGE))
 
@@ -111,15 +111,21 @@ def look_at(store: Store, part: Part) -> Look:
     quicklooks = {}
     wanted = {part.times[i] for i in (0, len(part.times) // 2, -1)}
     for t, frame in zip(part.times, frames(store, part), strict=True):
-        seen = frame.valid.all(axis=0) if frame.coverage is None else frame.coverage
+        seen: Array = everywhere(frame.valid) if frame.coverage is None else frame.coverage
         total += seen
         counts.append(by_place(seen))
-        visible = frame.valid[list(shown)].all(axis=0)
+        visible = everywhere(frame.valid[list(shown)])
         values = frame.data[list(shown)][:, visible].ravel()
         samples.append(values[:: max(1, values.size // SAMPLED)])
         if t in wanted:
             quicklooks[t] = frame.data[list(shown)], visible
     return Look(part, shown, np.array(counts), total / len(part.times), quicklooks, stretch_of(samples))
+
+
+def everywhere(valid: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Where a pixel is valid in every band: (band, y, x) to (y, x)."""
+    out: npt.NDArray[np.bool_] = np.logical_and.reduce(valid, axis=0)
+    return out
 
 
 def by_place(plane: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

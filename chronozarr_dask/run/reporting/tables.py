@@ -87,7 +87,8 @@ def levels(doc: Doc) -> list[dict[str, Any]]:
         _, _, height, width = level["shape"]
         out.append({
             "path": level["path"], "height": height, "width": width, "resolution": level["resolution"],
-            "grid": level["grid"], "bytes": nbytes_ and nbytes_[level["path"]], "objects": objects and objects[level["path"]],
+            "grid": level["grid"], "bytes": None if nbytes_ is None else nbytes_[level["path"]],
+            "objects": None if objects is None else objects[level["path"]],
         })  # fmt: skip
     return out
 

@@ -13,7 +13,7 @@ from chronozarr_dask.format.layout import COVERAGE
 from chronozarr_dask.format.times import render_time
 from chronozarr_dask.run.reporting import pictures
 from chronozarr_dask.run.reporting.choice import thinned
-from chronozarr_dask.run.reporting.look import Look
+from chronozarr_dask.run.reporting.look import Look, everywhere
 from chronozarr_dask.run.reporting.player import Reel
 from chronozarr_dask.run.text import number, plural
 from chronozarr_dask.store.reader import Store
@@ -104,7 +104,7 @@ def film(store: Store, reel: Reel, look: Look) -> list[Picture]:
     step = pictures.reduced(FILM_EDGE, *part.shape)
     for i in thinned(len(part.times), FILM):
         frame = reel.frames[i]
-        data, valid = frame.data[at, ::step, ::step], frame.valid[at, ::step, ::step].all(axis=0)
+        data, valid = frame.data[at, ::step, ::step], everywhere(frame.valid[at, ::step, ::step])
         pixels = pictures.stretched(data, valid, look.stretch)
         out.append(_picture(pixels, time_of(store, part.times[i]), "", "level in small of"))
     return out
