@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Annotated
 
+import click
 import typer
+from typer.core import TyperCommand
 
 from chronozarr_dask._version import __version__
 from chronozarr_dask.cli.clean import clean_command
@@ -14,6 +16,7 @@ from chronozarr_dask.cli.encode import encode_command
 from chronozarr_dask.cli.info import info_command
 from chronozarr_dask.cli.read import read_command
 from chronozarr_dask.cli.report import report_command
+from chronozarr_dask.cli.resume import resume_command, retry_command, with_bare_verify
 from chronozarr_dask.cli.run import run_command
 from chronozarr_dask.cli.validate import validate_command
 
@@ -35,18 +38,28 @@ def _flowing(command: Callable[..., None]) -> str:
     return "\n\n".join(" ".join(p.split()) for p in paragraphs)
 
 
+class _Command(TyperCommand):
+    """A command whose ``--verify`` may have a value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click, of the arguments with the value put in."""
+        return super().parse_args(ctx, with_bare_verify(args))
+
+
 SECTIONS = "Numbers in parentheses are sections of the chronozarr specification."
 
 for _name, _command in (
     ("run", run_command),
     ("encode", encode_command),
+    ("resume", resume_command),
+    ("retry-failed", retry_command),
     ("clean", clean_command),
     ("validate", validate_command),
     ("info", info_command),
     ("read", read_command),
     ("report", report_command),
 ):
-    app.command(_name, help=_flowing(_command), epilog=SECTIONS if _name == "encode" else None)(_command)
+    app.command(_name, cls=_Command, help=_flowing(_command), epilog=SECTIONS if _name == "encode" else None)(_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,26 +20,13 @@ from chronozarr_dask.cli.output import (
 )
 from chronozarr_dask.cli.parameters import read_options, with_encode_options
 from chronozarr_dask.cli.progress import Bars
-from chronozarr_dask.errors import ChronozarrError, InputError
-from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions
+from chronozarr_dask.errors import ChronozarrWarning
+from chronozarr_dask.options import GRACE_SECONDS
 
 if TYPE_CHECKING:
     from chronozarr_dask.run.report import RunReport
 
 WORK = "Work"
-# What stands in place of what GeoTIFFs say, which need not agree in it then.
-GIVEN = ("variable", "crs", "nodata", "bands")
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where the pixels come from and go to, with the options of the file systems there."""
-
-    source: str
-    source_options: Mapping[str, Any]
-    target: str
-    target_options: Mapping[str, Any]
-    date_format: str | None = None
 
 
 @with_encode_options
@@ -110,22 +96,16 @@ def encode_command(
     An interrupted run (Ctrl-C, a kill, a crash) keeps what is finished in a journal beside the store; the same command
     with --resume goes on, and the store is the same to the last byte.
     """
-    options = read_options(given)
-    places = Places(
-        source,
-        read_storage_options(source_option, "--source-option"),
-        target,
-        read_storage_options(storage_option),
-        date_format,
-    )
+    options, target_options = read_options(given), read_storage_options(storage_option)
+    from_options = read_storage_options(source_option, "--source-option")
+    how = {"resume": resume, "fail_fast": fail_fast, "claim": not no_claim, "grace": grace}
     with (
         errors_told(),
         Bars(quiet=quiet) as bars,
         warnings_told(bars.console),
-        interruptible(bars, places.target, places.target_options, options["journal"]),
+        interruptible(bars, target, target_options, options["journal"]),
     ):
-        behaviour = {"resume": resume, "fail_fast": fail_fast, "claim": not no_claim, "grace": grace}
-        report = _encode(places, options, bars, scheduler, behaviour)
+        report = _encode((source, from_options, date_format, options), target, target_options, bars, scheduler, **how)
     if as_json:
         print_json(report.to_json())
     elif not quiet:
@@ -135,25 +115,16 @@ def encode_command(
 
 
 def _encode(
-    places: Places, options: Mapping[str, Any], bars: Bars, scheduler: str | None, behaviour: Mapping[str, Any]
+    source: tuple[Any, ...],
+    target: str,
+    target_options: Mapping[str, Any],
+    bars: Bars,
+    scheduler: str | None,
+    **how: Any,
 ) -> RunReport:
+    from chronozarr_dask.run.beginning import Source, encode_source  # with Dask: not for bad usage
     from chronozarr_dask.run.clients import connected
-    from chronozarr_dask.run.encode import ChronozarrWarning, encode
-    from chronozarr_dask.source.files import open_source
 
     warnings.simplefilter("always", ChronozarrWarning)
-    try:
-        cube = open_source(
-            places.source,
-            variable=options["variable"],
-            storage_options=places.source_options,
-            date_format=places.date_format,
-            given={name for name in GIVEN if options[name] != EncodeOptions.model_fields[name].default},
-        )
-    except ChronozarrError:
-        raise
-    except OSError as error:
-        raise InputError(f"{places.source} cannot be opened: {error}") from error
     with connected(scheduler) as client:
-        how: Any = {"storage_options": places.target_options, "client": client, "progress": bars, **behaviour}
-        return encode(cube, places.target, **how, **options)
+        return encode_source(Source(*source), target, target_options, client=client, progress=bars, **how)

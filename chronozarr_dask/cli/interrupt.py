@@ -15,6 +15,9 @@ from chronozarr_dask.cli.output import read_storage_options
 
 PROGRAM = "chronozarr-dask"
 HANDLED = (signal.SIGINT, signal.SIGTERM)
+STOPS = 2
+"""Signals that stop something: the first lets what is in flight finish, the second does not wait for it."""
+
 STORAGE_FLAGS = ("--storage-option", "--source-option")
 
 
@@ -37,8 +40,8 @@ class Interrupts:
     def __call__(self, signum: int, frame: FrameType | None) -> None:
         """Handle a signal."""
         self.count += 1
-        if self._is_telling:
-            return
+        if self._is_telling or self.count > STOPS:
+            return  # what the second one has begun is short: cut short itself, it would leave a library's traceback
         if self.count == 1:
             self._on_first()
         raise KeyboardInterrupt
@@ -80,7 +83,7 @@ def interrupts(on_first: Callable[[], None]) -> Iterator[Interrupts]:
 def command_line(arguments: Sequence[str], *, resume: bool) -> str:
     """The command to type to go on (or begin again), with secrets of file systems left out."""
     words = [PROGRAM, *_without_secrets(arguments)]
-    if resume and "--resume" not in words:
+    if resume and "--resume" not in words and words[1] in ("encode", "run"):
         words.append("--resume")
     return shlex.join(words)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from chronozarr_dask.format.layout import COORDINATES, ROOT_DOCUMENT, VOLATILITY
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.run.claims import heartbeat_key
-from chronozarr_dask.store.journal import CLAIM, FAILURES, ITEMS, PLAN, RECIPE, REPORT, REPORT_PAGE, SELECTION
+from chronozarr_dask.store.journal import CLAIM, FAILURES, ITEMS, PLAN, RECIPE, REPORT, REPORT_PAGE, SELECTION, dump
 
 ARGUMENTS = "arguments.json"
 """What `encode` was given, but secrets."""
@@ -23,6 +24,11 @@ _PART = re.compile(r"\.\d+\.[0-9a-f]{8}\.part$")
 """What a file is called before it gets its name at once: a process that was killed may leave it."""
 _PROBE = re.compile(r"zz-probe-[^/]+")
 _NUMBER = re.compile(r"0|[1-9]\d*")
+
+
+def recipe_arguments() -> bytes:
+    """What the journal keeps of ``run`` beside the recipe: where its relative paths begin."""
+    return dump({"command": "run", "folder": os.getcwd()})
 
 
 def turn(key: str) -> int | None:

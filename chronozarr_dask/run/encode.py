@@ -21,6 +21,7 @@ from chronozarr_dask.graph.frames import CubeFrames, FrameSource
 from chronozarr_dask.graph.staging import staged_whole
 from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions, make_options
 from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.shape import Budget
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.run import claims
@@ -125,13 +126,18 @@ def run_input(
     clock: Clock,
     claim: bool = True,
     grace: float = GRACE_SECONDS,
+    only: frozenset[Region] | None = None,
 ) -> RunReport:
-    """Encode what is described, from the plan to the report; errors as of `encode`."""
+    """Encode what is described, from the plan to the report, or of a run that is resumed the regions `only`.
+
+    Errors as of `encode`.
+    """
     with ExitStack() as held:
         with clock.stage("plan"):
             run = replace(
                 _prepare(given, target, options, storage_options, client, held, resume=resume, claim=claim),
                 fail_fast=fail_fast,
+                only=only,
             )
         try:
             report = run.finish(clock, progress or NoProgress())

@@ -31,7 +31,7 @@ from chronozarr_dask.run.clock import Clock, now
 from chronozarr_dask.run.engine import Outcome, run_all, run_regions
 from chronozarr_dask.run.flags import flag_warnings
 from chronozarr_dask.run.heartbeat import Heartbeat
-from chronozarr_dask.run.order import Order
+from chronozarr_dask.run.order import Chosen, Order
 from chronozarr_dask.run.progress import Meter, Progress, Step
 from chronozarr_dask.run.report import Ledger, RunReport
 from chronozarr_dask.run.scenebook import SceneBook, Scenes
@@ -61,6 +61,8 @@ class Encode:
         Tells of the scenes of composites.
     fail_fast : bool
         Whether the first region that is set aside ends the run.
+    only : set of Region or None
+        What is done alone, with what waits for it; all that is left when None.
     heartbeat : Heartbeat or None
         Of the claim: asked before the commit.
     conditional : bool
@@ -81,6 +83,7 @@ class Encode:
     gap_fill: GapFill = "none"
     book: SceneBook | None = None
     fail_fast: bool = False
+    only: frozenset[Region] | None = None
     heartbeat: Heartbeat | None = None
     conditional: bool = True
     staged_bytes: int = 0
@@ -140,6 +143,7 @@ class Encode:
                 self.source = staged_sample(self.source, self.plan, self.journal.objects, self.spec)
             doc = self.journal.read(SELECTION)
             if doc is not None:
+                self.source = self._still_staged(self.source)
                 selection = Selection(doc["sampled_cells"], doc["star_delta_bytes"], doc["plain_bytes"])
                 return selection.encoding, selection
             assert isinstance(self.source, StagedFrames)
@@ -148,6 +152,13 @@ class Encode:
             selection = self._measure(self.source, progress)
             self.journal.write(SELECTION, {name: getattr(selection, name) for name in Selection.__dataclass_fields__})
             return selection.encoding, selection
+
+    def _still_staged(self, source: FrameSource) -> FrameSource:
+        """The source with those sampled regions staged whose marks are there: others were done, and are done again."""
+        if not isinstance(source, StagedFrames) or source.regions is None or not source.maps:
+            return source
+        marked = [r for r in source.regions if self.journal.objects.size(_mark(r)) is not None]
+        return replace(source, regions=frozenset(marked))
 
     def _stage_sample(self, staged: StagedFrames, progress: Progress) -> None:
         regions = sorted(self.plan.sampled_regions())
@@ -191,7 +202,8 @@ class Encode:
             fill_masked=self.options.fill_masked,
             gap_fill=self.gap_fill,
         )
-        order = Order(self.plan, encoding, iter(done))
+        everything = self.plan, encoding, iter(done)
+        order = Order(*everything) if self.only is None else Chosen(*everything, self.only)
         total = self.plan.n_regions
         meter = self._meter(progress, "run", total, done=total - order.n_left)
 
@@ -213,6 +225,11 @@ class Encode:
                 f"{len(outcome.failures)} of {total} regions failed {first.tries} times and there is no root document; "
                 f"the first is {first.region}: {first.error}. What is finished is kept in {self.journal.url}: mend the "
                 f"cause and go on with resume (--resume)"
+            )
+        if order.n_left:
+            raise RunError(
+                f"what had failed is stored, and {order.n_left} of {total} regions are left, so there is no root "
+                f"document: go on with `chronozarr-dask resume {self.target.url}`"
             )
         return outcome
 

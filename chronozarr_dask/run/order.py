@@ -7,7 +7,7 @@ whatever the store's size.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from chronozarr_dask.format.temporal import Encoding
@@ -72,14 +72,14 @@ class Order:
             if self._waits(after) and not self.is_done(after):
                 self._ready.append(after)
         if region.pass_index + 1 < len(self._plan.passes):
-            for above in self._above(region):
+            for above in self.above(region):
                 self._count(above)
 
     def _waits(self, region: Region) -> bool:
         """Whether the slab needs what the one before hands over."""
         return bool(self._plan.slabs.handed(region.slab))
 
-    def _above(self, region: Region) -> Iterator[Region]:
+    def above(self, region: Region) -> Iterator[Region]:
         """Regions of the next pass that read what this one has stored."""
         p, above = self._plan.passes[region.pass_index : region.pass_index + 2]
         cells = p.cells(region, above.base)
@@ -112,6 +112,41 @@ class Order:
         else:
             self._missing.pop(region, None)
             self._ready.append(region)
+
+
+class Chosen(Order):
+    """Hands out some regions alone, and what waits for them: a slab after its own, a later pass.
+
+    Parameters
+    ----------
+    plan, encoding, done
+        As of `Order`.
+    regions : iterable of Region
+        What is chosen.
+    """
+
+    def __init__(self, plan: Plan, encoding: Encoding, done: Iterator[bool], regions: Iterable[Region]) -> None:
+        super().__init__(plan, encoding, done)
+        self._chosen: set[Region] = set()
+        waiting = list(regions)
+        while waiting:
+            if (region := waiting.pop()) not in self._chosen:
+                self._chosen.add(region)
+                waiting.extend(self._after(region))
+
+    def next(self) -> Region | None:
+        """As of `Order`, of the chosen regions."""
+        while (region := super().next()) is not None and region not in self._chosen:
+            continue
+        return region
+
+    def _after(self, region: Region) -> Iterator[Region]:
+        """Regions that cannot start before this one is stored."""
+        after = Region(0, region.row, region.col, region.slab + 1)
+        if region.pass_index == 0 and after.slab < self._plan.slabs.n and self._waits(after):
+            yield after
+        if region.pass_index + 1 < len(self._plan.passes):
+            yield from self.above(region)
 
 
 def _before(region: Region) -> Region:

@@ -12,6 +12,8 @@ from chronozarr_dask.errors import InputError, ResumeError
 from chronozarr_dask.format.times import render_time
 from chronozarr_dask.options import EncodeOptions, make_options
 from chronozarr_dask.options.recipe import ENCODE_FIELDS, PRODUCT, Recipe
+from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.run.belongings import ARGUMENTS, recipe_arguments
 from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.composites import Composites, make_composites, make_provenance
 from chronozarr_dask.run.encode import run_input
@@ -56,7 +58,11 @@ class Product:
             making=self.composites.making,
             making_rows=self.composites.frames.composition.strips.height,
             identity={**product_identity(self.recipe), "scenes": self.found.digest},
-            documents={RECIPE: document.written.encode(), ITEMS: dump(self.found.to_json())},
+            documents={
+                RECIPE: document.written.encode(),
+                ITEMS: dump(self.found.to_json()),
+                ARGUMENTS: recipe_arguments(),
+            },
             book=self.book(),
         )
 
@@ -109,7 +115,13 @@ def run_recipe(
 
 
 def run_document(
-    document: Document, recipe: Recipe, *, resume: bool = False, client: Any = None, progress: Progress | None = None
+    document: Document,
+    recipe: Recipe,
+    *,
+    resume: bool = False,
+    client: Any = None,
+    progress: Progress | None = None,
+    only: frozenset[Region] | None = None,
 ) -> RunReport:
     """Make the product of a recipe that was read.
 
@@ -139,7 +151,7 @@ def run_document(
         product = Product.of(recipe, found)
         given = product.input(document)
     target = recipe.target
-    run = {"fail_fast": recipe.run.fail_fast, "claim": recipe.run.claim, "grace": recipe.run.grace}
+    run = {"fail_fast": recipe.run.fail_fast, "claim": recipe.run.claim, "grace": recipe.run.grace, "only": only}
     how: Any = {"client": client, "resume": resume, "progress": progress, "clock": clock, **run}
     return run_input(given, target.url, dict(target.storage_options), product.options, **how)
 

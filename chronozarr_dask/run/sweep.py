@@ -160,8 +160,8 @@ def _sweep(found: Run, swept: Swept, plan: Plan | None, remove: Remove) -> None:
 
 def _sweep_claims(found: Run, swept: Swept, remove: Remove) -> None:
     """The claims and their heartbeats, the first claim last."""
-    for which in (2, 3):
-        _walk(found.journal.objects, swept.journal, remove, lambda key, which=which: turn(key) == which)
+    _walk(found.journal.objects, swept.journal, remove, lambda key: turn(key) == 2)
+    _walk(found.journal.objects, swept.journal, remove, lambda key: turn(key) == 3)
     if found.beside.url != found.journal.url:
         remove(found.beside.objects, [CLAIM])
 

@@ -112,7 +112,7 @@ def _absent(objects: Objects, journal: str | None) -> StoreError:
     if journal is not None:
         return NotCompleteError(
             f"{objects.url} is not complete: its run ({journal}) has not been committed, and there is no root "
-            f"document yet; go on with `chronozarr-dask encode ... --resume`"
+            f"document yet; go on with `chronozarr-dask resume {objects.url}`"
         )
     return StoreError(
         f"{objects.url}: there is no store: no object {ROOT_DOCUMENT} is there; check the path or URL, and the rights "
