@@ -8,12 +8,23 @@ import re
 from chronozarr_dask.format.layout import COORDINATES, ROOT_DOCUMENT, VOLATILITY
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.run.claims import heartbeat_key
-from chronozarr_dask.store.journal import CLAIM, FAILURES, ITEMS, PLAN, RECIPE, REPORT, REPORT_PAGE, SELECTION, dump
+from chronozarr_dask.store.journal import (
+    CLAIM,
+    ESTIMATE,
+    FAILURES,
+    ITEMS,
+    PLAN,
+    RECIPE,
+    REPORT,
+    REPORT_PAGE,
+    SELECTION,
+    dump,
+)
 
 ARGUMENTS = "arguments.json"
 """What `encode` was given, but secrets."""
 
-DOCUMENTS = frozenset({RECIPE, ITEMS, PLAN, SELECTION, FAILURES, REPORT, REPORT_PAGE, ARGUMENTS})
+DOCUMENTS = frozenset({RECIPE, ITEMS, PLAN, ESTIMATE, SELECTION, FAILURES, REPORT, REPORT_PAGE, ARGUMENTS})
 PREFIXES = frozenset({"receipts", "scenes", "handover", "staging"})
 """What a run keeps in its journal, beside claims and heartbeats."""
 

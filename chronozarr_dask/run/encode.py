@@ -20,6 +20,7 @@ from chronozarr_dask.errors import ChronozarrWarning, InputError, RunError
 from chronozarr_dask.graph.frames import CubeFrames, FrameSource
 from chronozarr_dask.graph.staging import staged_whole
 from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions, make_options
+from chronozarr_dask.plan.estimate import estimate
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.shape import Budget
@@ -43,7 +44,7 @@ from chronozarr_dask.run.reporting.document import told_options
 from chronozarr_dask.run.reporting.leave import leave_report
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import Workers, make_workers
-from chronozarr_dask.store.journal import PLAN, Journal, check_apart, claim_url, journal_url
+from chronozarr_dask.store.journal import ESTIMATE, PLAN, Journal, check_apart, claim_url, journal_url
 from chronozarr_dask.store.probe import probe_places
 from chronozarr_dask.store.target import open_target, secret_options
 
@@ -229,6 +230,8 @@ def _prepare(
         plan = plan or plan_encode(given, spec, options, choice, budget)
         for name, document in given.documents.items():
             journal.objects.put(name, document)
+        how: Any = {"choice": choice, "threads": workers.threads, "remote": "://" in target.url}
+        journal.write(ESTIMATE, estimate(plan, spec, given.read, **how).to_json())
         journal.write(PLAN, {"version": __version__, "target": target.url, "identity": same, "plan": plan.to_json()})
     return Encode(
         target=target,

@@ -18,6 +18,7 @@ from chronozarr_dask.format.pyramid import default_levels
 from chronozarr_dask.format.sharding import check_shard_time
 from chronozarr_dask.graph.frames import FrameSource
 from chronozarr_dask.options import EncodeOptions
+from chronozarr_dask.plan.estimate import Reading
 from chronozarr_dask.plan.limits import check_limits
 from chronozarr_dask.plan.memory import PixelBytes
 from chronozarr_dask.plan.plan import Plan, make_plan, schedule, schedule_intervals
@@ -62,6 +63,8 @@ class Input:
         What the journal keeps from the beginning.
     book : SceneBook or None
         Tells of the scenes at the end.
+    reading : Reading or None
+        What is read to make level 0; None: a cube as it is.
     """
 
     described: Described
@@ -72,6 +75,16 @@ class Input:
     identity: Mapping[str, Any] = field(default_factory=dict)
     documents: Mapping[str, bytes] = field(default_factory=dict)
     book: SceneBook | None = None
+    reading: Reading | None = None
+
+    @property
+    def read(self) -> Reading:
+        """What is read to make level 0."""
+        if self.reading is not None:
+            return self.reading
+        of, itemsize = self.described, np.dtype(self.described.dtype).itemsize
+        one = of.n_band * itemsize + len(of.planes)
+        return Reading(of.n_time * of.height * of.width * one, itemsize)
 
 
 def encoding_choice(cube: Described, options: EncodeOptions) -> str:

@@ -24,6 +24,7 @@ from chronozarr_dask.run.recipecheck import secret_faults
 from chronozarr_dask.run.recipes import Document, flat, read_recipe
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.scenebook import SceneBook, UsedScene
+from chronozarr_dask.run.scenebytes import scene_reading
 from chronozarr_dask.store.journal import ITEMS, PLAN, RECIPE, Journal, dump, journal_url
 from chronozarr_dask.store.target import open_target
 
@@ -64,6 +65,7 @@ class Product:
                 ARGUMENTS: recipe_arguments(),
             },
             book=self.book(),
+            reading=scene_reading(self.recipe, self.composites),
         )
 
     def book(self) -> SceneBook:

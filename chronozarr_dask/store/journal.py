@@ -1,7 +1,7 @@
 """The journal: everything a run knows about itself, in a prefix beside the store, never inside it.
 
-claim.json  recipe.yaml  items.json  plan.json  selection.json  receipts/<pass>/<region>  scenes/<pass>/<region>.json
-handover/  staging/  failures.jsonl  report.json  report.html
+claim.json  recipe.yaml  items.json  plan.json  estimate.json  selection.json  receipts/<pass>/<region>
+scenes/<pass>/<region>.json  handover/  staging/  failures.jsonl  report.json  report.html
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ CLAIM = "claim.json"
 RECIPE = "recipe.yaml"
 ITEMS = "items.json"
 PLAN = "plan.json"
+ESTIMATE = "estimate.json"
 SELECTION = "selection.json"
 FAILURES = "failures.jsonl"
 REPORT = "report.json"
