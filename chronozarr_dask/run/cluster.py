@@ -21,6 +21,7 @@ from chronozarr_dask.errors import ChronozarrWarning, InputError, RunError
 from chronozarr_dask.graph.frames import Unit
 from chronozarr_dask.run.agreement import check_versions
 from chronozarr_dask.run.clients import dashboard_link
+from chronozarr_dask.run.history import History
 from chronozarr_dask.run.machine import DEFAULT_SHARE, memory_limit
 from chronozarr_dask.run.workers import CHECK_SECONDS, Build, Finished, ended, nothing
 
@@ -55,6 +56,7 @@ class Cluster:
 
     def __init__(self, client: Any, memory: int | None) -> None:
         self._client = client
+        self._history = History(client)
         self._workers: dict[str, int] = {}
         self._answered = self._asked = self._had_workers = time.monotonic()
         self._is_told = False
@@ -85,6 +87,7 @@ class Cluster:
         self._asked = time.monotonic()
         try:
             found = dict(self._client.nthreads())
+            self._history.trim()
         except OSError as error:
             if self._asked - self._answered > SILENT_SECONDS:
                 raise RunError(
@@ -138,7 +141,7 @@ class Cluster:
         def hold(pixels: npt.NDArray[Any]) -> Any:
             return self._scatter(pixels, place)
 
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}), self._history.noted():
             future = self._client.compute(
                 build(Unit(uuid4().hex[:16], hold)), retries=0, workers=[place], allow_other_workers=True
             )
