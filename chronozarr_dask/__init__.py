@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from chronozarr_dask.run.notebook import notebook_progress
     from chronozarr_dask.run.produce import run_recipe
     from chronozarr_dask.run.report import RunReport
+    from chronozarr_dask.run.resume import resume, retry_failed
+    from chronozarr_dask.run.status import RunStatus, status
+    from chronozarr_dask.run.sweep import clean
     from chronozarr_dask.store.cost import Cost
     from chronozarr_dask.store.reader import Store, open_store
     from chronozarr_dask.store.validate import Problem, validate
@@ -28,11 +31,16 @@ _WHERE = {
     "Cost": "chronozarr_dask.store.cost",
     "Problem": "chronozarr_dask.store.validate",
     "RunReport": "chronozarr_dask.run.report",
+    "RunStatus": "chronozarr_dask.run.status",
     "Store": "chronozarr_dask.store.reader",
+    "clean": "chronozarr_dask.run.sweep",
     "encode": "chronozarr_dask.run.encode",
     "notebook_progress": "chronozarr_dask.run.notebook",
     "open_store": "chronozarr_dask.store.reader",
+    "resume": "chronozarr_dask.run.resume",
+    "retry_failed": "chronozarr_dask.run.resume",
     "run_recipe": "chronozarr_dask.run.produce",
+    "status": "chronozarr_dask.run.status",
     "validate": "chronozarr_dask.store.validate",
     "validate_deep": "chronozarr_dask.run.deep",
 }
@@ -42,12 +50,17 @@ __all__ = [
     "Cost",
     "Problem",
     "RunReport",
+    "RunStatus",
     "Store",
     "__version__",
+    "clean",
     "encode",
     "notebook_progress",
     "open_store",
+    "resume",
+    "retry_failed",
     "run_recipe",
+    "status",
     "validate",
     "validate_deep",
 ]

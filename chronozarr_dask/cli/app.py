@@ -18,6 +18,7 @@ from chronozarr_dask.cli.read import read_command
 from chronozarr_dask.cli.report import report_command
 from chronozarr_dask.cli.resume import resume_command, retry_command, with_bare_verify
 from chronozarr_dask.cli.run import run_command
+from chronozarr_dask.cli.status import status_command
 from chronozarr_dask.cli.validate import validate_command
 
 PROGRAM = "chronozarr-dask"
@@ -51,6 +52,7 @@ SECTIONS = "Numbers in parentheses are sections of the chronozarr specification.
 for _name, _command in (
     ("run", run_command),
     ("encode", encode_command),
+    ("status", status_command),
     ("resume", resume_command),
     ("retry-failed", retry_command),
     ("clean", clean_command),

@@ -1,0 +1,101 @@
+"""``status``: how far a run is: done, failed and left, and at what speed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from chronozarr_dask.cli.output import (
+    JsonOption,
+    StorageOption,
+    errors_told,
+    print_json,
+    print_table,
+    read_storage_options,
+    screen,
+)
+from chronozarr_dask.cli.runs import RunArgument, watching
+from chronozarr_dask.cli.text import nbytes, plural, seconds
+
+if TYPE_CHECKING:
+    from chronozarr_dask.run.status import RunStatus
+
+STYLES = {"complete": "green", "running": "cyan", "stopped": "yellow"}
+
+
+def status_command(run: RunArgument, *, storage_option: StorageOption = None, as_json: JsonOption = False) -> None:
+    """Show how far a run is: what is done, failed and left, its speed, and how to go on. Changes nothing."""
+    with errors_told():
+        from chronozarr_dask.run.status import status
+
+        with watching() as tell:
+            found = status(run, storage_options=read_storage_options(storage_option), tell=tell)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_status(screen(), found)
+
+
+def print_status(console: Console, found: RunStatus) -> None:
+    """Print it: what the run is, its passes, what failed, and the command that goes on."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _rows(found):
+        table.add_row(name, value)
+    print_table(console, table)
+    if found.passes:
+        console.print()
+        print_table(console, _passes(found))
+    for failure in found.failures:
+        tries = plural(failure.tries, "try").replace("trys", "tries")
+        console.print(
+            Text.assemble((f"region {failure.region}", "bold red"), f" failed after {tries}: {failure.error}"),
+            soft_wrap=not console.is_terminal,
+        )
+    for text, command in _next(found):
+        console.print(f"\n{text}")
+        typer.echo(f"  {command}")  # to copy: never wrapped
+
+
+def _rows(found: RunStatus) -> Iterator[tuple[str, Text]]:
+    yield "store", Text(found.target)
+    yield "journal", Text(found.journal)
+    yield "state", Text(found.state, style=STYLES[found.state])
+    yield "owner", Text(found.owner)
+    if found.heartbeat is not None:
+        yield "last seen", Text(found.heartbeat)
+    yield "encoding", Text(found.encoding)
+    if found.state != "complete" and found.per_second is not None:
+        pace = f"{found.per_second * 60:.3g} regions a minute"
+        left = "" if found.seconds_left is None else f", {seconds(found.seconds_left)} left"
+        yield "speed", Text(pace + left + (" at that speed" if found.state == "stopped" else ""))
+
+
+def _passes(found: RunStatus) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="cyan")
+    for name in ("pass", "levels", "regions", "done", "failed", "left", "stored"):
+        table.add_column(name, justify="left" if name in ("pass", "levels") else "right")
+    about = "" if found.is_exact else "about "
+    for p in found.passes:
+        levels = str(p.levels[0]) if p.levels[0] == p.levels[1] else f"{p.levels[0]}-{p.levels[1]}"
+        counts = (p.regions, p.done, p.failed, p.left)
+        table.add_row(str(p.index), levels, *(f"{n:,}" for n in counts), about + nbytes(p.nbytes))
+    if len(found.passes) > 1:
+        left = found.regions - found.done - found.n_failed
+        totals = (found.regions, found.done, found.n_failed, left)
+        table.add_row("all", "", *(f"{n:,}" for n in totals), about + nbytes(found.nbytes), style="bold")
+    return table
+
+
+def _next(found: RunStatus) -> Iterator[tuple[str, str]]:
+    if found.state != "stopped":
+        return
+    if found.n_failed:
+        yield "Try again what failed, when its cause is mended:", f"chronozarr-dask retry-failed {found.target}"
+    yield "Go on with:", f"chronozarr-dask resume {found.target}"

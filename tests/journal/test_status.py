@@ -1,0 +1,180 @@
+"""`status`: what is done, failed and left, whether anyone works on it, and how fast it went."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import chronozarr_dask as czd
+from chronozarr_dask.errors import ResumeError, RunError, TargetError
+from chronozarr_dask.run import claims
+from chronozarr_dask.run import status as module
+from chronozarr_dask.run.claims import Beat, heartbeat_key, read_heartbeat
+from chronozarr_dask.run.journals import find_run
+from chronozarr_dask.run.status import status
+from chronozarr_dask.store.folder import Folder
+from chronozarr_dask.store.journal import Journal
+from chronozarr_dask.store.target import open_target
+from tests.cli.sources import invoke
+from tests.journal.runs import OPTIONS, files, interrupt, make_cube
+
+
+def receipts(folder: Path) -> list[Path]:
+    return sorted(p for p in (folder / "receipts").rglob("*-*") if p.is_file())
+
+
+def test_an_interrupted_run(tmp_path: Path) -> None:
+    interrupt(tmp_path / "s", done=4)
+    before = files(tmp_path)
+    found = status(tmp_path / "s")
+    assert files(tmp_path) == before
+    n = len(receipts(tmp_path / "s.run"))
+    stored = sum(len(b) for b in files(tmp_path / "s").values())
+    assert (found.state, found.done, found.n_failed, found.is_exact) == ("stopped", n, 0, True)
+    assert found.regions == sum(p.done + p.left for p in found.passes)
+    assert 0 < found.nbytes <= stored
+    assert found.passes[0].levels[0] == 0
+    assert found.encoding in ("none", "star-delta")
+    assert str(os.getpid()) in found.owner
+    assert status(tmp_path / "s.run") == found
+
+
+@pytest.mark.parametrize("stage", ["stage", "select"])
+def test_a_run_that_has_stored_nothing(tmp_path: Path, stage: str) -> None:
+    interrupt(tmp_path / "s", stage, 0, make_cube().chunk({"time": 1}))
+    found = status(tmp_path / "s")
+    assert (found.state, found.done, found.nbytes, found.per_second) == ("stopped", 0, 0, None)
+    assert found.encoding == "undecided"
+    (tmp_path / "s.run" / "plan.json").unlink()
+    assert status(tmp_path / "s").passes == ()
+
+
+def test_a_complete_run(tmp_path: Path) -> None:
+    report = czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
+    found = status(tmp_path / "s")
+    assert (found.state, found.done, found.regions) == ("complete", report.regions, report.regions)
+    assert found.nbytes == sum(report.bytes_by_level.values())
+    assert (found.encoding, found.seconds_left) == (report.encoding, None)
+    result = invoke("status", str(tmp_path / "s"))
+    assert result.exit_code == 0
+    assert "resume" not in result.stdout
+
+
+def test_what_failed_is_told_until_it_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = Folder.put
+
+    def refusing(self: Folder, key: str, data: Any) -> None:
+        if key == "0/data/c/1/0/0/0":
+            raise TargetError(f"{key}: no answer")
+        put(self, key, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "put", refusing)
+        with pytest.raises(RunError):
+            czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
+    found = status(tmp_path / "s")
+    assert (found.n_failed, found.passes[0].failed, found.failures[0].region) == (1, 1, "0/0-0-0")
+    assert "no answer" in found.failures[0].error
+    out = invoke("status", str(tmp_path / "s")).stdout
+    assert "region 0/0-0-0 failed after 3 tries: TargetError: 0/data/c/1/0/0/0: no answer" in out
+    assert f"  chronozarr-dask retry-failed {tmp_path / 's'}\n" in out
+    czd.encode(make_cube(), tmp_path / "s", resume=True, **OPTIONS)
+    assert status(tmp_path / "s").n_failed == 0
+
+
+def test_speed_is_that_of_the_last_receipts(tmp_path: Path) -> None:
+    """4 receipts, the first an hour before: 3 are of the last ten minutes, 30 s apart; that makes 2 in a minute."""
+    interrupt(tmp_path / "s", done=4)
+    paths = receipts(tmp_path / "s.run")
+    for path in paths[4:]:
+        path.unlink()
+    for path, moment in zip(paths, (1000, 4600, 4630, 4660), strict=False):
+        os.utime(path, (moment, moment))
+    found = status(tmp_path / "s")
+    assert found.per_second == pytest.approx(2 / 60)
+    assert found.seconds_left == pytest.approx((found.regions - 4) * 30)
+    assert "2 regions a minute" in invoke("status", str(tmp_path / "s")).stdout
+
+
+def test_of_many_receipts_some_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(tmp_path / "s", "commit", 0)
+    exact = status(tmp_path / "s")
+    monkeypatch.setattr(module, "MOST_READ", 4)
+    read: list[str] = []
+    receipt = Journal.receipt
+    monkeypatch.setattr(Journal, "receipt", lambda self, r: (read.append(r.name), receipt(self, r))[1])
+    found = status(tmp_path / "s")
+    assert len(read) <= 4 < exact.regions
+    assert not found.is_exact
+    assert (found.done, found.regions) == (exact.done, exact.regions)
+    assert exact.nbytes / 2 < found.nbytes < exact.nbytes * 2
+    assert "about " in invoke("status", str(tmp_path / "s")).stdout
+
+
+# ---- running or not --------------------------------------------------------------------------------------------------
+
+
+def beat_of(folder: Path, **changes: Any) -> Beat:
+    """The last heartbeat of a run, changed and written back."""
+    journal = Journal(open_target(folder))
+    beat = read_heartbeat(journal)
+    assert beat is not None
+    changed = replace(beat, **changes)
+    journal.objects.put(heartbeat_key(changed.generation), changed.pack())
+    return changed
+
+
+def test_an_owner_on_this_machine(tmp_path: Path) -> None:
+    interrupt(tmp_path / "s")
+    beat_of(tmp_path / "s.run", state="running")
+    assert status(tmp_path / "s").state == "running"
+    assert "  chronozarr-dask resume" not in invoke("status", str(tmp_path / "s")).stdout
+    claim = tmp_path / "s.run" / "claim.json"
+    claim.write_text(json.dumps({**json.loads(claim.read_text()), "process": 4_000_000}))
+    assert status(tmp_path / "s").state == "stopped", "there is no such process"
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_an_owner_elsewhere_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lives: bool) -> None:
+    interrupt(tmp_path / "s")
+    monkeypatch.setattr(claims, "POLL_SECONDS", 0.01)
+    claim = tmp_path / "s.run" / "claim.json"
+    claim.write_text(json.dumps({**json.loads(claim.read_text()), "machine": "another"}))
+    counter = beat_of(tmp_path / "s.run", state="running", period=0.05).counter
+    told = []
+
+    def tell(owner: str, passed: float, long: float) -> None:
+        told.append(owner)
+        if lives:
+            beat_of(tmp_path / "s.run", counter=counter + 1)
+
+    assert status(tmp_path / "s", tell=tell).state == ("running" if lives else "stopped")
+    assert told
+
+
+# ---- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def test_it_is_shown_in_lines_and_as_json(tmp_path: Path) -> None:
+    interrupt(tmp_path / "s", done=4)
+    out = invoke("status", str(tmp_path / "s")).stdout
+    lines = [line.split() for line in out.splitlines()]
+    assert ["state", "stopped"] in lines
+    assert ["pass", "levels", "regions", "done", "failed", "left", "stored"] in lines
+    assert out.endswith(f"Go on with:\n  chronozarr-dask resume {tmp_path / 's'}\n")
+    doc = json.loads(invoke("status", str(tmp_path / "s"), "--json").stdout)
+    assert (doc["state"], doc["done"]) == ("stopped", status(tmp_path / "s").done)
+    assert len(doc["passes"]) == len(find_run(tmp_path / "s").plan.passes)  # type: ignore[union-attr]
+
+
+def test_no_run_is_one_error(tmp_path: Path) -> None:
+    result = invoke("status", str(tmp_path / "nowhere"))
+    assert result.exit_code == 1
+    assert "there is no run: it is neither a journal nor a store with a journal beside it" in result.stderr
+    with pytest.raises(ResumeError):
+        status(tmp_path / "nowhere")
