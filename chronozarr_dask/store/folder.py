@@ -13,7 +13,11 @@ from chronozarr_dask.store.failures import explained
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder on disk. `put` writes in place: what is torn by a crash has no receipt and is written again."""
+    """A folder on disk. An object is there whole or not at all, whoever reads it and whenever its writer is killed.
+
+    Two workers may store the same object: one whose run was killed or taken over works on for a while. What it stores
+    is the same, and must not be seen half written, by the others or at its death.
+    """
 
     root: str
 
@@ -64,26 +68,14 @@ class Folder:
         """Store an object, in place of any that is there."""
         path = self._path(key)
         with explained(self.url, key):
-            try:
-                f = open(path, "wb", buffering=0)  # noqa: SIM115
-            except FileNotFoundError:
-                _make_parents(path)
-                f = open(path, "wb", buffering=0)  # noqa: SIM115
-            with f:
-                view = memoryview(data)
-                while view:
-                    view = view[f.write(view) :]
+            if not _create(path, data) and not _holds(path, data):
+                _replace(path, data)
 
-    def create(self, key: str, data: bytes) -> bool:
+    def create(self, key: str, data: bytes | memoryview) -> bool:
         """Store a whole object only if there is none, at once and never in part. False if there is one."""
         path = self._path(key)
         with explained(self.url, key):
-            _make_parents(path)
-            try:
-                _create_whole(path, data)
-            except FileExistsError:
-                return False
-        return True
+            return _create(path, data)
 
     def delete(self, key: str) -> None:
         """Remove an object; nothing happens where there is none."""
@@ -120,7 +112,46 @@ def _make_parents(path: str) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), error.filename) from error
 
 
-def _create_whole(path: str, data: bytes) -> None:
+def _create(path: str, data: bytes | memoryview) -> bool:
+    """Store a whole file, and the folders that it lies in; False if there is one."""
+    try:
+        _create_whole(path, data)
+    except FileExistsError:
+        return False
+    except FileNotFoundError:
+        _make_parents(path)
+        try:
+            _create_whole(path, data)
+        except FileExistsError:
+            return False
+    return True
+
+
+def _holds(path: str, data: bytes | memoryview) -> bool:
+    """Whether a file is there that holds this already: what was done twice is the same."""
+    try:
+        with open(path, "rb") as f:
+            return os.fstat(f.fileno()).st_size == memoryview(data).nbytes and f.read() == data
+    except FileNotFoundError:
+        return False
+
+
+def _replace(path: str, data: bytes | memoryview) -> None:
+    """Put a finished file in place of one that is there."""
+    finished = _part_of(path)
+    try:
+        _create_whole(finished, data)
+        os.replace(finished, path)
+    finally:
+        Path(finished).unlink(missing_ok=True)
+
+
+def _part_of(path: str) -> str:
+    """A name beside `path` that nobody else takes."""
+    return f"{path}.{os.getpid()}.{os.urandom(4).hex()}.part"
+
+
+def _create_whole(path: str, data: bytes | memoryview) -> None:
     """Link a finished file to `path`; FileExistsError if there is one.
 
     On Linux the file has no name until then, so a process that is killed leaves nothing. Elsewhere, and on file systems
@@ -129,7 +160,7 @@ def _create_whole(path: str, data: bytes) -> None:
     try:
         fd = os.open(os.path.dirname(path), os.O_TMPFILE | os.O_WRONLY, 0o666)
     except (AttributeError, OSError):
-        temporary = Path(f"{path}.{os.getpid()}.{os.urandom(4).hex()}.part")
+        temporary = Path(_part_of(path))
         try:
             temporary.write_bytes(data)
             os.link(temporary, path)
