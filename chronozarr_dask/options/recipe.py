@@ -104,7 +104,11 @@ class Source(Part):
         "auto", description="How hrefs are signed when they are read; auto knows Planetary Computer by its API."
     )
     page_size: int = Field(100, ge=1, le=10_000, description="Items a page of the search.")
-    storage_options: dict[str, Any] = Field({}, description="Of fsspec, for `items` and `files`; no secrets.")
+    storage_options: dict[str, Any] = Field(
+        {},
+        description="Of fsspec, for `items`, `files` and the files of the scenes, as in {anon: true}, "
+        "{requester_pays: true}, {endpoint_url: ...}; no secrets.",
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> Source:

@@ -23,6 +23,7 @@ from chronozarr_dask.graph.scenes import SceneFrames, SourcePixels, making_bytes
 from chronozarr_dask.options.recipe import Recipe
 from chronozarr_dask.plan.shape import Blocks
 from chronozarr_dask.run.found import Found, area_of, period_ms, signer
+from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.bandfile import TOLD_WITHIN, BandHeader
 from chronozarr_dask.source.crs import crs_warnings, parse_crs
 from chronozarr_dask.source.observe import Observer
@@ -110,7 +111,8 @@ def make_composites(recipe: Recipe, found: Found) -> Composites:
     names = band_names(recipe)
     grid = make_grid(recipe, found.scenes, names)
     within = TOLERANCE if recipe.grid.resolution is None else TOLD_WITHIN  # a derived grid is what the items say
-    observer = Observer(grid, recipe.composite.resampling, signer(recipe.source), within)
+    access = Access.of(recipe.source.storage_options)
+    observer = Observer(grid, recipe.composite.resampling, signer(recipe.source), within, access)
     headers = _headers(observer, found.scenes, names, keep_going=recipe.run.keep_going)
     dtype = _dtype(recipe, names, headers)
     nodata = _nodata(recipe, dtype, headers, found.scenes[0])

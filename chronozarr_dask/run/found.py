@@ -13,6 +13,7 @@ from typing import Any
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.times import render_time
 from chronozarr_dask.options.recipe import Period, Recipe, Source
+from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.geotiff.listing import entries_by_name, is_glob, list_files
 from chronozarr_dask.source.geotiff.scenes import scenes_of_files
 from chronozarr_dask.source.manifest import is_manifest, read_manifest
@@ -182,7 +183,7 @@ def _of_files(source: Source) -> Sequence[Scene]:
         one = source.files if "://" in source.files else os.path.abspath(source.files)
         paths = list_files(source.files, options) if is_glob(source.files) else [one]
         entries = entries_by_name(paths, source.date_format)
-    return ordered(scenes_of_files(entries))
+    return ordered(scenes_of_files(entries, Access.of(options)))
 
 
 def _asked(recipe: Recipe) -> str:

@@ -55,7 +55,7 @@ def _held(url: str) -> str | None:
 
 ONLY_FOR = {
     "collections": ("api", "items"), "query": ("api", "items"), "ids": ("api", "items"), "filter": ("api",),
-    "date_format": ("files",), "storage_options": ("items", "files"),
+    "date_format": ("files",),
 }  # fmt: skip
 """Fields of a source, and the places of scenes that they mean something for."""
 

@@ -20,6 +20,7 @@ import xarray as xr
 import zarr
 
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.dates import has_date
 from chronozarr_dask.source.geotiff.listing import entries_by_name, is_geotiff_name, is_glob, list_files
 from chronozarr_dask.source.geotiff.stack import open_geotiffs
@@ -84,7 +85,7 @@ def open_source(
     text = ", ".join(os.fspath(path) for path in paths)
     entries = _geotiffs(source, options, date_format)
     if entries is not None:
-        dataset = open_geotiffs(entries, given)
+        dataset = open_geotiffs(entries, given, Access.of(options))
     elif "://" in text and not text.startswith("file://"):
         dataset = _open_url(text, options)
     elif options:

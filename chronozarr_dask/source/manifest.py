@@ -24,6 +24,7 @@ import fsspec
 import xarray as xr
 
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.source.access import options_for
 from chronozarr_dask.source.remote import told_of
 from chronozarr_dask.source.times import decode_times
 
@@ -65,7 +66,7 @@ def read_manifest(source: str, storage_options: Mapping[str, Any] | None = None)
     source : str
         A path, or a URL that fsspec knows, of a .csv or .json document in UTF-8.
     storage_options : mapping, optional
-        For fsspec.
+        For fsspec, of the manifest and of the files.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def read_manifest(source: str, storage_options: Mapping[str, Any] | None = None)
 def _text(source: str, options: dict[str, Any]) -> str:
     with told_of(f"the manifest {source} cannot be read"):
         try:
-            with fsspec.open(source, "rb", **options) as file:
+            with fsspec.open(source, "rb", **options_for(source, options)) as file:
                 return bytes(file.read()).decode("utf-8-sig")
         except FileNotFoundError as error:
             raise InputError(f"the manifest {source} does not exist") from error

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.format.dtypes import Number, is_finite_number
 from chronozarr_dask.format.layout import Window
+from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.bandfile import (
     TOLD_WITHIN,
     BandHeader,
@@ -26,7 +27,7 @@ from chronozarr_dask.source.bandfile import (
     check_told,
     read_header,
 )
-from chronozarr_dask.source.geotiff.gdal import with_file
+from chronozarr_dask.source.geotiff.gdal import NO_ACCESS, with_file
 from chronozarr_dask.source.stac.assets import SceneAsset
 from chronozarr_dask.source.stac.grid import Grid
 from chronozarr_dask.source.stac.items import Scene
@@ -72,6 +73,8 @@ class Observer:
         Of bands that do not nest in the grid.
     signer : Signer or None
         Signs hrefs at the moment of reading.
+    access : Access
+        How files in buckets are reached.
     told_within : float
         Pixels by which an item may be wrong about the place of its file.
     """
@@ -80,6 +83,7 @@ class Observer:
     resampling: Resampling = "auto"
     signer: Signer | None = None
     told_within: float = TOLD_WITHIN
+    access: Access = NO_ACCESS
 
     def header(self, scene: Scene, asset: SceneAsset) -> BandHeader:
         """Header of a band's file; no pixel is read."""
@@ -154,7 +158,7 @@ class Observer:
 
         def read(href: str) -> T:
             shown = None if href == asset.href else asset.href
-            return with_file(href, use, lambda: "cannot be read", shown=shown, driver=driver)
+            return with_file(href, use, lambda: "cannot be read", shown=shown, driver=driver, access=self.access)
 
         try:
             return read(asset.href) if self.signer is None else self.signer.read(asset.href, read)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from chronozarr_dask.errors import InputError, ReadError
+from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.stac.hrefs import redacted
 
 T = TypeVar("T")
@@ -22,6 +23,7 @@ CONFIG: dict[str, Any] = {
     "GDAL_PAM_ENABLED": False,
     "GDAL_CACHEMAX": 32,
 }
+NO_ACCESS = Access()
 TRIES = 6
 FIRST_DELAY = 0.25
 """Seconds, doubled at each try."""
@@ -64,6 +66,7 @@ def with_file(
     *,
     shown: str | None = None,
     driver: str = "GTiff",
+    access: Access = NO_ACCESS,
 ) -> T:
     """What `use` makes of an open file; each call opens and closes it, so threads share nothing.
 
@@ -81,6 +84,8 @@ def with_file(
         What stands for `uri` in messages, where that has a signature: no message and no cause has the signature then.
     driver : str
         GDAL's name of the format.
+    access : Access
+        How a remote file is reached.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def with_file(
     for attempt in range(tries):
         config = {**CONFIG, "CPL_VSIL_CURL_NON_CACHED": _vsi(uri)} if attempt else CONFIG
         try:
-            with rasterio.Env(**config), rasterio.open(uri, driver=driver, sharing=False) as file:
+            with access.env(rasterio, config), rasterio.open(uri, driver=driver, sharing=False) as file:
                 return use(file)
         except rasterio.errors.RasterioError as error:
             why = _why(error)
@@ -115,8 +120,9 @@ def _remedy(why: str) -> str:
     if "AWS_SECRET_ACCESS_KEY" not in why:
         return ""
     return (
-        "; GDAL takes credentials from the environment alone: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-        "AWS_PROFILE, or of a public bucket AWS_NO_SIGN_REQUEST=YES"
+        "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, in the environment, or read a public "
+        "bucket without any: anon=True in the source's storage_options (--source-option anon=true, in a recipe "
+        "source.storage_options: {anon: true})"
     )
 
 

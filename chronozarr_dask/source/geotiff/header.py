@@ -13,7 +13,8 @@ from typing import Any, Literal
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.dtypes import profile
 from chronozarr_dask.format.georef import Transform, check_transform
-from chronozarr_dask.source.geotiff.gdal import is_remote, with_file
+from chronozarr_dask.source.access import Access
+from chronozarr_dask.source.geotiff.gdal import NO_ACCESS, is_remote, with_file
 
 THREADS = 16
 """Headers of remote files that are read at a time: each waits for the network, hardly one computes."""
@@ -66,7 +67,7 @@ class Header:
     mask: int | Literal["internal"] | None
 
 
-def read_headers(uris: Sequence[str]) -> dict[str, Header]:
+def read_headers(uris: Sequence[str], access: Access = NO_ACCESS) -> dict[str, Header]:
     """Header of each file; remote ones several at a time.
 
     Raises
@@ -77,14 +78,14 @@ def read_headers(uris: Sequence[str]) -> dict[str, Header]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rasterio's, of files without a place: an error of ours says so
         if not any(is_remote(uri) for uri in uris):
-            return {uri: read_header(uri) for uri in uris}
+            return {uri: read_header(uri, access) for uri in uris}
         with ThreadPoolExecutor(THREADS) as pool:
-            return dict(zip(uris, pool.map(read_header, uris), strict=True))
+            return dict(zip(uris, pool.map(partial(read_header, access=access), uris), strict=True))
 
 
-def read_header(uri: str) -> Header:
+def read_header(uri: str, access: Access = NO_ACCESS) -> Header:
     """Header of one file, checked."""
-    return with_file(uri, partial(_header, uri), lambda: "cannot be opened as a GeoTIFF")
+    return with_file(uri, partial(_header, uri), lambda: "cannot be opened as a GeoTIFF", access=access)
 
 
 def _header(uri: str, file: Any) -> Header:

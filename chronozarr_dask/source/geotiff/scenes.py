@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.times import render_time
+from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.crs import epsg_of, parse_crs
+from chronozarr_dask.source.geotiff.gdal import NO_ACCESS
 from chronozarr_dask.source.geotiff.header import Header, read_headers
 from chronozarr_dask.source.manifest import Entry
 from chronozarr_dask.source.stac.assets import SceneAsset
@@ -15,7 +17,7 @@ from chronozarr_dask.source.stac.hrefs import unsigned
 from chronozarr_dask.source.stac.items import Scene
 
 
-def scenes_of_files(entries: Sequence[Entry]) -> tuple[Scene, ...]:
+def scenes_of_files(entries: Sequence[Entry], access: Access = NO_ACCESS) -> tuple[Scene, ...]:
     """One scene for each moment, ordered by time; reads headers only.
 
     The names of bands are those of the manifest, of the files, of what tells the names of the files of a moment apart,
@@ -26,7 +28,7 @@ def scenes_of_files(entries: Sequence[Entry]) -> tuple[Scene, ...]:
     InputError
         If a file cannot be read, or two of a moment have a band of one name.
     """
-    headers = read_headers([entry.uri for entry in entries])
+    headers = read_headers([entry.uri for entry in entries], access)
     moments: dict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         moments[entry.time].append(entry)

@@ -21,7 +21,9 @@ from xarray.core import indexing
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.format.layout import DATA_DIMS, MASK, PLANE_DIMS, centres
 from chronozarr_dask.format.times import render_time
+from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.geotiff.agreement import check_agreement, check_band, check_mask_alone
+from chronozarr_dask.source.geotiff.gdal import NO_ACCESS
 from chronozarr_dask.source.geotiff.header import BandHeader, Header, read_headers
 from chronozarr_dask.source.geotiff.windows import Masks, Piece, Pixels
 from chronozarr_dask.source.manifest import Entry
@@ -33,7 +35,7 @@ Placed = dict[str, tuple[Header, BandHeader]]
 """Where each band of a timestep is, by its name, in order."""
 
 
-def open_geotiffs(entries: Sequence[Entry], given: Collection[str] = ()) -> xr.Dataset:
+def open_geotiffs(entries: Sequence[Entry], given: Collection[str] = (), access: Access = NO_ACCESS) -> xr.Dataset:
     """Open a stack of GeoTIFFs, lazily; reads headers only.
 
     Parameters
@@ -43,6 +45,8 @@ def open_geotiffs(entries: Sequence[Entry], given: Collection[str] = ()) -> xr.D
     given : names of options
         What the caller says in place of the files, which need not agree in it then: "crs", "nodata", "bands",
         "variable".
+    access : Access
+        How remote files are reached.
 
     Returns
     -------
@@ -57,7 +61,7 @@ def open_geotiffs(entries: Sequence[Entry], given: Collection[str] = ()) -> xr.D
         cannot be told apart or are missing.
     """
     _check_listed_once(entries)
-    headers = read_headers([e.uri for e in entries])
+    headers = read_headers([e.uri for e in entries], access)
     check_agreement([headers[e.uri] for e in entries], given)
     check_mask_alone(headers.values(), given)
     moments: dict[int, list[Entry]] = defaultdict(list)
@@ -66,7 +70,7 @@ def open_geotiffs(entries: Sequence[Entry], given: Collection[str] = ()) -> xr.D
     times = sorted(moments)
     named = _named([moments[t] for t in times], headers, "bands" in given)
     pieces = [_pieces(placed) for placed in named]
-    return _dataset(times, named[0], pieces, headers)
+    return _dataset(times, named[0], pieces, headers, access)
 
 
 def _check_listed_once(entries: Sequence[Entry]) -> None:
@@ -156,7 +160,9 @@ def _pieces(placed: Placed) -> list[Piece]:
     return out
 
 
-def _dataset(times: list[int], bands: Placed, pieces: list[list[Piece]], headers: dict[str, Header]) -> xr.Dataset:
+def _dataset(
+    times: list[int], bands: Placed, pieces: list[list[Piece]], headers: dict[str, Header], access: Access
+) -> xr.Dataset:
     first = next(iter(bands.values()))[0]
     (height, width), (a, b, c, d, e, f) = first.shape, first.transform
     place = {"GeoTransform": " ".join(repr(v) for v in (c, a, b, f, d, e))}
@@ -168,11 +174,11 @@ def _dataset(times: list[int], bands: Placed, pieces: list[list[Piece]], headers
         GRID_MAPPING: ((), 0, place if first.crs is None else {"crs_wkt": first.crs, **place}),
     }
     hint = {"time": 1, **_blocks(list(headers.values()))}
-    pixels = Pixels(pieces, first.shape, np.dtype(first.dtype))
+    pixels = Pixels(pieces, first.shape, np.dtype(first.dtype), access)
     variables = {DATA: _lazy(DATA_DIMS, pixels, hint, _attributes(first, [band for _, band in bands.values()]))}
     if any(header.mask is not None for header in headers.values()):
         once = [list({piece.uri: piece for piece in here}.values()) for here in pieces]
-        variables[MASK] = _lazy(PLANE_DIMS, Masks(once, first.shape), hint, {})
+        variables[MASK] = _lazy(PLANE_DIMS, Masks(once, first.shape, access), hint, {})
     out = xr.Dataset(variables, coords)
     if MASK in variables:
         out.encoding["mask"] = MASK

@@ -17,7 +17,8 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from chronozarr_dask.errors import InputError
-from chronozarr_dask.source.geotiff.gdal import load_rasterio, with_file
+from chronozarr_dask.source.access import Access
+from chronozarr_dask.source.geotiff.gdal import NO_ACCESS, load_rasterio, with_file
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class _Windows(BackendArray):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
-    def __init__(self, pieces: Sequence[Sequence[Piece]], size: tuple[int, int]) -> None:
+    def __init__(self, pieces: Sequence[Sequence[Piece]], size: tuple[int, int], access: Access) -> None:
+        self.access = access
         self.pieces = tuple(tuple(p) for p in pieces)
         self.grid = size
 
@@ -113,7 +115,12 @@ class _Windows(BackendArray):
             return data
 
         place = f"rows {y.start} to {y.stop - 1}, columns {x.start} to {x.stop - 1}"
-        return with_file(piece.uri, use, lambda: f"cannot be read in {what}, {place}: it may be cut short or damaged")
+        return with_file(
+            piece.uri,
+            use,
+            lambda: f"cannot be read in {what}, {place}: it may be cut short or damaged",
+            access=self.access,
+        )
 
 
 class Pixels(_Windows):
@@ -125,10 +132,18 @@ class Pixels(_Windows):
         The bands of a timestep's pieces, one behind the other, are the bands of the stack.
     size : (height, width)
     dtype : dtype
+    access : Access
+        How remote files are reached.
     """
 
-    def __init__(self, pieces: Sequence[Sequence[Piece]], size: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        super().__init__(pieces, size)
+    def __init__(
+        self,
+        pieces: Sequence[Sequence[Piece]],
+        size: tuple[int, int],
+        dtype: np.dtype[Any],
+        access: Access = NO_ACCESS,
+    ) -> None:
+        super().__init__(pieces, size, access)
         self.dtype = dtype
         self.shape = (len(self.pieces), sum(len(p.indexes) for p in self.pieces[0]), *size)
 
@@ -154,8 +169,8 @@ class Masks(_Windows):
 
     dtype = np.dtype(np.uint8)
 
-    def __init__(self, pieces: Sequence[Sequence[Piece]], size: tuple[int, int]) -> None:
-        super().__init__(pieces, size)
+    def __init__(self, pieces: Sequence[Sequence[Piece]], size: tuple[int, int], access: Access = NO_ACCESS) -> None:
+        super().__init__(pieces, size, access)
         self.shape = (len(self.pieces), *size)
 
     def _fill(

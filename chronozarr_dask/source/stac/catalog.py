@@ -15,6 +15,7 @@ from typing import Any
 import fsspec
 
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.source.access import options_for
 from chronozarr_dask.source.stac.hrefs import redacted, resolve, unsigned
 
 _WALKED = ("item", "child")
@@ -59,7 +60,7 @@ def read_items(source: str, storage_options: Mapping[str, Any] | None = None) ->
 
 def _read(path: str, named_by: str, storage_options: Mapping[str, Any]) -> Any:
     try:
-        with fsspec.open(path, "rb", **storage_options) as file:
+        with fsspec.open(path, "rb", **options_for(path, storage_options)) as file:
             return json.load(file)
     except (OSError, ValueError) as error:
         reason = redacted(str(error))
