@@ -11,7 +11,9 @@ import typer
 from chronozarr_dask.cli.goingon import interruptible
 from chronozarr_dask.cli.output import (
     JsonOption,
+    PricesOption,
     StorageOption,
+    check_prices,
     errors_told,
     print_json,
     read_storage_options,
@@ -43,6 +45,13 @@ def encode_command(
         str, typer.Argument(metavar="TARGET", help="Store to write: a folder or a URL where nothing is yet.")
     ],
     *,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Plan and print what would be done; read no pixel, write nothing.", rich_help_panel=WORK
+        ),
+    ] = False,
+    prices: PricesOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.", rich_help_panel=WORK)
     ] = False,
@@ -98,6 +107,14 @@ def encode_command(
     """
     options, target_options = read_options(given), read_storage_options(storage_option)
     from_options = read_storage_options(source_option, "--source-option")
+    check_prices(prices, dry_run=dry_run)
+    if dry_run:
+        if resume:
+            raise typer.BadParameter("--dry-run says what a new run would do: leave out --resume")
+        read = (source, from_options, date_format, options)
+        with errors_told(), warnings_told():
+            _forecast(read, target, target_options, scheduler, prices, as_json=as_json)
+        return
     how = {"resume": resume, "fail_fast": fail_fast, "claim": not no_claim, "grace": grace}
     with (
         errors_told(),
@@ -112,6 +129,33 @@ def encode_command(
         from chronozarr_dask.cli.summary import print_summary
 
         print_summary(screen(), report, target, remote=bool(storage_option))
+
+
+def _forecast(
+    source: tuple[Any, ...],
+    target: str,
+    target_options: Mapping[str, Any],
+    scheduler: str | None,
+    prices: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    from chronozarr_dask.cli.forecast import show_forecast
+    from chronozarr_dask.options import make_options
+    from chronozarr_dask.options.prices import read_prices
+    from chronozarr_dask.run.beginning import Source, source_input
+    from chronozarr_dask.run.clients import connected
+    from chronozarr_dask.run.forecast import Place, forecast_input
+    from chronozarr_dask.run.workers import make_workers
+
+    priced = None if prices is None else read_prices(prices)
+    described = Source(*source)
+    options = make_options(**described.options)
+    given = source_input(described, options)
+    with connected(scheduler) as client:
+        place = Place(target, options.journal, target_options)
+        found = forecast_input(given, options, place, make_workers(client, options.memory), priced)
+    show_forecast(found, as_json=as_json)
 
 
 def _encode(

@@ -31,6 +31,18 @@ StorageOption = Annotated[
 ]
 
 
+PricesOption = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="With --dry-run: YAML file of prices, as deploy/prices.yaml; tells the cost."),
+]
+
+
+def check_prices(prices: str | None, *, dry_run: bool) -> None:
+    """Bad usage where prices are given for a run that is not a dry one."""
+    if prices is not None and not dry_run:
+        raise typer.BadParameter("--prices tells what a run would cost: give --dry-run with it")
+
+
 def read_storage_options(given: Sequence[str] | None, flag: str = "--storage-option") -> dict[str, Any]:
     """KEY=VALUE texts as a mapping; a value that is JSON is taken as JSON."""
     out: dict[str, Any] = {}

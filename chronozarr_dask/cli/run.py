@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chronozarr_dask.cli.goingon import interruptible
-from chronozarr_dask.cli.output import JsonOption, errors_told, print_json, screen, warnings_told
+from chronozarr_dask.cli.output import (
+    JsonOption,
+    PricesOption,
+    check_prices,
+    errors_told,
+    print_json,
+    screen,
+    warnings_told,
+)
 from chronozarr_dask.cli.progress import Bars
 
 if TYPE_CHECKING:
@@ -29,6 +37,7 @@ def run_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Search, plan and print what would be done; read no pixel, write nothing.")
     ] = False,
+    prices: PricesOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run of the same recipe.")] = False,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Leave out scenes that cannot be read, and tell of them.")
@@ -59,6 +68,7 @@ def run_command(
     """
     if dry_run and resume:
         raise typer.BadParameter("--dry-run says what a new run would do: leave out --resume")
+    check_prices(prices, dry_run=dry_run)
     settings = [*(setting or ()), *(["run.keep_going=true"] if keep_going else [])]
     settings += ["run.fail_fast=true"] if fail_fast else []
     settings += ["run.claim=false"] if no_claim else []
@@ -72,7 +82,7 @@ def run_command(
 
         document, made = read_recipe(recipe, settings)
         if dry_run:
-            _print_forecast(document, made, as_json=as_json)
+            _print_forecast(document, made, prices, as_json=as_json)
             return
         target = made.target
         with interruptible(bars, target.url, target.storage_options, target.journal):
@@ -109,19 +119,16 @@ def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> Any
         return run_document(document, recipe, resume=resume, client=client, progress=bars)
 
 
-def _print_forecast(document: Document, recipe: Recipe, *, as_json: bool) -> None:
-    from chronozarr_dask.cli.forecast import print_forecast
+def _print_forecast(document: Document, recipe: Recipe, prices: str | None, *, as_json: bool) -> None:
+    from chronozarr_dask.cli.forecast import show_forecast
+    from chronozarr_dask.options.prices import read_prices
     from chronozarr_dask.run.clients import cluster_client
     from chronozarr_dask.run.forecast import forecast
     from chronozarr_dask.run.workers import make_workers
 
+    priced = None if prices is None else read_prices(prices)
     c = recipe.cluster
     encode: Any = recipe.encode
     with cluster_client(c.kind, workers=c.workers, threads=c.threads, memory=c.memory) as client:
-        found = forecast(document, recipe, make_workers(client, encode.memory))
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_forecast(screen(), found)
-    if found.refused:
-        raise typer.Exit(1)
+        found = forecast(document, recipe, make_workers(client, encode.memory), priced)
+    show_forecast(found, as_json=as_json)

@@ -83,25 +83,35 @@ def encode_source(
     **how: Any,
 ) -> RunReport:
     """Encode what a path or URL names; `how` and errors are those of `encode`."""
+    if client is not None and (secrets := secret_options(source.storage_options)):
+        raise InputError(
+            f"the options of the source have {', '.join(secrets)}: secrets do not travel to the workers; let them find "
+            f"credentials by themselves (environment, profile or role) and leave these out (--source-option)"
+        )
     options = make_options(**source.options)
     clock = Clock()
     with clock.stage("plan"):
-        try:
-            opened = open_source(
-                source.url,
-                variable=options.variable,
-                storage_options=source.storage_options,
-                date_format=source.date_format,
-                given={name for name in GIVEN if getattr(options, name) != EncodeOptions.model_fields[name].default},
-            )
-        except ChronozarrError:
-            raise
-        except OSError as error:
-            raise InputError(f"{source.url} cannot be opened: {error}") from error
-        cube = read_cube(opened, options)
-        given = Input(cube, CubeFrames(cube), documents={ARGUMENTS: source.document()})
+        given = source_input(source, options)
     told: Any = {"client": client, "progress": progress, "clock": clock, **how}
     return run_input(given, target, dict(storage_options), options, **told)
+
+
+def source_input(source: Source, options: EncodeOptions) -> Input:
+    """The input that a path or URL names; InputError where it cannot be opened, or is not something to store."""
+    try:
+        opened = open_source(
+            source.url,
+            variable=options.variable,
+            storage_options=source.storage_options,
+            date_format=source.date_format,
+            given={name for name in GIVEN if getattr(options, name) != EncodeOptions.model_fields[name].default},
+        )
+    except ChronozarrError:
+        raise
+    except OSError as error:
+        raise InputError(f"{source.url} cannot be opened: {error}") from error
+    cube = read_cube(opened, options)
+    return Input(cube, CubeFrames(cube), documents={ARGUMENTS: source.document()})
 
 
 @dataclass(frozen=True)

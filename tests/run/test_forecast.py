@@ -12,6 +12,7 @@ import rasterio
 import yaml
 
 from chronozarr_dask.errors import InputError, PlanError
+from chronozarr_dask.options.prices import Prices
 from chronozarr_dask.run.forecast import Forecast, forecast
 from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.workers import make_workers
@@ -44,11 +45,11 @@ def document(world: World, **changes: Any) -> Document:
     return Document.parse(yaml.safe_dump(world.recipe(period={"end": "2024-03"}, **changes)), "recipe.yaml")
 
 
-def told(world: World, **changes: Any) -> Forecast:
+def told(world: World, prices: Prices | None = None, **changes: Any) -> Forecast:
     read = document(world, **changes)
     recipe = read.recipe()
     encode: Any = recipe.encode
-    return forecast(read, recipe, make_workers(None, encode.memory))
+    return forecast(read, recipe, make_workers(None, encode.memory), prices)
 
 
 def test_scenes_and_what_they_are_taken_for(world: World) -> None:
@@ -100,6 +101,28 @@ def test_the_run_keeps_to_it(world: World) -> None:
     assert report.scenes is not None
     assert [s["id"] for s in report.scenes["used"]] == ["J1", "J2", "M1"]
     assert list(report.scenes["empty"]) == list(f.empty)
+
+
+def test_the_journal_keeps_the_estimate_that_was_shown(world: World) -> None:
+    """The report compares it with what the run took."""
+    f = told(world)
+    world.run(period={"end": "2024-03"})
+    kept = json.loads((world.folder / "store.run" / "estimate.json").read_text())
+    assert kept.pop("journal_version") == 1
+    assert kept == json.loads(json.dumps(f.estimate.to_json()))
+    run = kept["stages"]["run"]
+    assert (run["units"], run["objects"]) == (f.regions, f.objects)
+    assert f.estimate.source_bytes == f.read_bytes
+
+
+def test_there_is_a_cost_where_there_are_prices(world: World) -> None:
+    assert (told(world).cost, told(world).currency) == (None, None)
+    f = told(world, Prices(currency="EUR", put_1000=1000, gb_month=1e9))
+    assert f.currency == "EUR"
+    assert f.cost is not None
+    assert f.cost["month"] == f.estimate.stored_bytes
+    assert f.cost["puts"] == sum(s.puts for s in f.estimate.stages.values())
+    assert f.cost["cores"] == f.cost["source"] == 0
 
 
 def test_no_pixel_is_read_and_nothing_is_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,6 +180,13 @@ def test_a_journal_in_the_store(world: World) -> None:
 def test_a_region_that_does_not_fit(world: World) -> None:
     with pytest.raises(PlanError, match=r"a region of .* needs .* and the regions of a process have .*; raise memory"):
         told(world, encode__memory="100kB")
+
+
+def test_too_many_objects_or_tasks(world: World) -> None:
+    with pytest.raises(PlanError, match=r"the store has up to 30 objects, and max_objects is 29: set shard_time"):
+        told(world, encode__max_objects=29)
+    with pytest.raises(PlanError, match=r"tasks for the scheduler, and max_tasks is 3: make regions larger"):
+        told(world, encode__max_tasks=3)
 
 
 def test_no_disk_that_holds_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
