@@ -29,6 +29,8 @@ class Ledger:
         Regions that an earlier attempt has stored.
     regions, objects, nbytes : int
         What this attempt has stored.
+    bytes_in : int
+        What it has read for that.
     in_flight : set of Region
         Begun, and not heard of since: they may have ended.
     failures : list of Failure
@@ -40,19 +42,22 @@ class Ledger:
     regions: int = 0
     objects: int = 0
     nbytes: int = 0
+    bytes_in: int = 0
     in_flight: set[Region] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
 
-    def add(self, region: Region, objects: int, nbytes: int) -> None:
+    def add(self, region: Region, objects: int, nbytes: int, bytes_in: int = 0) -> None:
         """Count a region that was stored."""
         self.in_flight.discard(region)
         self.regions += 1
         self.objects += objects
         self.nbytes += nbytes
+        self.bytes_in += bytes_in
 
     def attempt(self) -> dict[str, int]:
-        """What this attempt has stored."""
-        return {"regions": self.regions, "objects": self.objects, "bytes": self.nbytes}
+        """What this attempt has read and stored."""
+        own = {"regions": self.regions, "objects": self.objects}
+        return {**own, "bytes": self.nbytes, "bytes_in": self.bytes_in}
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class RunReport:
     stored_bytes : int
         As `objects`, in bytes.
     attempt : mapping
-        regions, objects and bytes that this attempt stored: an earlier one may have begun.
+        regions, objects and bytes that this attempt stored (an earlier one may have begun), and bytes_in, read for it.
     """
 
     target: str

@@ -47,9 +47,10 @@ def test_regions_and_stages_are_those_of_the_journal(store: Path) -> None:
     receipts = [json.loads(p.read_text()) for p in Path(f"{store}.run/receipts").rglob("*") if p.is_file()]
     assert doc["regions"] == doc["regions_done"] == len(receipts)
     (run,) = (s for s in doc["stages"] if s["stage"] == "run")
-    assert run["planned"] is None
+    estimate = json.loads(Path(f"{store}.run/estimate.json").read_text())
+    assert run["planned"] == estimate["stages"]["run"]
     lengths = [n for r in receipts for array in r["lengths"] for n in array if n]
-    own = {"bytes_out": sum(lengths), "objects": len(lengths), "units": len(receipts)}
+    own = {"bytes_in": doc["attempt"]["bytes_in"], "bytes_out": sum(lengths), "objects": len(lengths), "units": len(receipts)}
     assert run["actual"] == {"seconds": doc["seconds_by_stage"]["run"], **own}
     assert doc["options"]["encoding"] == "star-delta"
     assert doc["versions"]["numpy"] == np.__version__

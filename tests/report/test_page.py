@@ -147,7 +147,7 @@ def test_a_failed_run_has_a_page(tmp_path: Path, chromium: Any) -> None:
 
 
 def test_one_timestep_and_one_pixel(tmp_path: Path, chromium: Any) -> None:
-    one = cubes.as_cube(np.full((1, 1, 1, 1), 7, np.uint8)).assign_attrs(transform=(10, 0, 0, 0, -10, 0))
+    one = cubes.as_cube(np.full((1, 1, 1, 1), 7, np.uint8)).assign_attrs(transform=(10, 0, 500_000, 0, -10, 5_000_000))
     czd.encode(one, tmp_path / "s", chunk_size=16)
     shutil.copy(page_of(tmp_path / "s"), tmp_path / "page.html")
     with opened(chromium, tmp_path / "page.html") as page:

@@ -18,10 +18,9 @@ from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.reporting.look import Look
 from chronozarr_dask.run.versions import versions
 from chronozarr_dask.source.stac.hrefs import redacted
-from chronozarr_dask.store.journal import RECIPE, Journal
+from chronozarr_dask.store.journal import ESTIMATE, RECIPE, Journal
 from chronozarr_dask.store.reader import Store
 
-ESTIMATE = "estimate.json"
 STAGES = ("search", "plan", "stage", "select", "run", "commit")
 OF_ATTEMPT = ("status", "error", "began", "ended", "seconds_by_stage", "attempt", "regions_done")
 HIDDEN = "(not shown)"
@@ -70,7 +69,7 @@ def stages(run: RunReport, estimate: Mapping[str, Any] | None) -> list[dict[str,
     }
     if "run" in actual:
         own = run.attempt
-        actual["run"] |= {"bytes_out": own["bytes"], "objects": own["objects"], "units": own["regions"]}
+        actual["run"] |= {"bytes_in": own["bytes_in"], "bytes_out": own["bytes"], "objects": own["objects"], "units": own["regions"]}
     if "stage" in actual or run.staged_bytes:
         actual.setdefault("stage", {})["bytes_out"] = run.staged_bytes
     names = [*STAGES, *(name for name in planned if name not in STAGES)]
