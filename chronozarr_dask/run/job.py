@@ -209,7 +209,7 @@ class Encode:
 
         def on_stored(region: Region, result: RegionDone) -> None:
             remove_temporary(self.journal, self.plan, self.source, region)
-            self.ledger.add(region, result.n_objects, result.n_bytes)
+            self.ledger.add(region, result.n_objects, result.n_bytes, result.taken.nbytes)
             meter.done(bytes_in=result.taken.nbytes, bytes_out=result.n_bytes, lost=result.taken.lost)
 
         def build(region: Region) -> Build:
