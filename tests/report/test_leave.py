@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,12 @@ def test_regions_and_stages_are_those_of_the_journal(store: Path) -> None:
     estimate = json.loads(Path(f"{store}.run/estimate.json").read_text())
     assert run["planned"] == estimate["stages"]["run"]
     lengths = [n for r in receipts for array in r["lengths"] for n in array if n]
-    own = {"bytes_in": doc["attempt"]["bytes_in"], "bytes_out": sum(lengths), "objects": len(lengths), "units": len(receipts)}
+    own = {
+        "bytes_in": doc["attempt"]["bytes_in"],
+        "bytes_out": sum(lengths),
+        "objects": len(lengths),
+        "units": len(receipts),
+    }
     assert run["actual"] == {"seconds": doc["seconds_by_stage"]["run"], **own}
     assert doc["options"]["encoding"] == "star-delta"
     assert doc["versions"]["numpy"] == np.__version__
@@ -167,6 +173,13 @@ def test_an_interrupted_run_leaves_a_report_and_a_resume_adds_to_it(tmp_path: Pa
     assert [a["status"] for a in doc["attempts"]] == ["interrupted", "complete"]
     assert report.regions_resumed == len(receipts)
     assert doc["attempt"]["regions"] == report.regions - len(receipts)
+
+
+def test_a_report_that_is_torn_is_made_anew(store: Path, tmp_path: Path) -> None:
+    shutil.copytree(store, tmp_path / "s.cz")
+    shutil.copytree(f"{store}.run", tmp_path / "s.cz.run")
+    (tmp_path / "s.cz.run/report.json").write_text('{"journal_ver')
+    assert make_report(tmp_path / "s.cz").document["seen"] == report_of(store)["seen"]
 
 
 def test_an_empty_store_has_a_page(tmp_path: Path) -> None:

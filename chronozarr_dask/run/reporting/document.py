@@ -69,7 +69,12 @@ def stages(run: RunReport, estimate: Mapping[str, Any] | None) -> list[dict[str,
     }
     if "run" in actual:
         own = run.attempt
-        actual["run"] |= {"bytes_in": own["bytes_in"], "bytes_out": own["bytes"], "objects": own["objects"], "units": own["regions"]}
+        actual["run"] |= {
+            "bytes_in": own["bytes_in"],
+            "bytes_out": own["bytes"],
+            "objects": own["objects"],
+            "units": own["regions"],
+        }
     if "stage" in actual or run.staged_bytes:
         actual.setdefault("stage", {})["bytes_out"] = run.staged_bytes
     names = [*STAGES, *(name for name in planned if name not in STAGES)]

@@ -44,7 +44,7 @@ def leave_report(run: RunReport, options: Mapping[str, Any], journal: Journal, t
 
     What the run knows of itself is written even where its store cannot be read: then the error follows.
     """
-    document = run_document(run, options, journal, journal.read(REPORT))
+    document = run_document(run, options, journal, _known(journal))
     store = None
     try:
         if run.status == "complete":
@@ -78,7 +78,7 @@ def make_report(
     """
     target = open_target(url, storage_options)
     found = _journal(target.url, storage_options, journal)
-    known = None if found is None else found.read(REPORT)
+    known = None if found is None else _known(found)
     document = {**bare_run(), "target": target.url, **(known or {})}
     try:
         return _made(document, open_store(url, storage_options))
@@ -86,6 +86,14 @@ def make_report(
         if known is None:
             raise
     return _made(document, None)
+
+
+def _known(journal: Journal) -> dict[str, Any] | None:
+    """The report that a run has left; None where there is none, or none that can be read: another one can be made."""
+    try:
+        return journal.read(REPORT)
+    except TargetError:
+        return None
 
 
 def _journal(url: str, options: Mapping[str, Any] | None, named: str | None) -> Journal | None:
