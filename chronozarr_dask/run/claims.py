@@ -196,8 +196,8 @@ def begin(target: Objects, journal: Journal, beside: Journal, *, conditional: bo
     if not complete and (claim := beside.read(CLAIM)) is not None:
         raise TargetError(
             f"{target.url} is not complete: {claim.get('journal', beside.url)} is the journal of a run that was "
-            f"interrupted or is still running. Go on with it with resume (--resume); or name another target; "
-            f"or, to begin anew, remove both yourself"
+            f"interrupted or is still running. Go on with it with resume (--resume), name another target, or, to begin "
+            f"anew, remove what it left with `chronozarr-dask clean {target.url}`"
         )
     if not target.is_empty():
         raise TargetError(
