@@ -90,8 +90,8 @@ def _check_imports(client: Any, workers: Collection[str] | None) -> None:
             continue
         if isinstance(version, BaseException):
             raise InputError(
-                f"worker {address} cannot import chronozarr_dask ({type(version).__name__}: {version}): install "
-                f"{PACKAGE} {__version__} there; {REMEDY}"
+                f"worker {address} cannot import chronozarr_dask ({version}): install {PACKAGE} {__version__} there; "
+                f"{REMEDY}"
             )
         if version != __version__:
             raise InputError(

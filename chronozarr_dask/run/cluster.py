@@ -86,13 +86,16 @@ class Cluster:
         """Ask for the workers; whether one has joined. A scheduler may be silent for a while."""
         self._asked = time.monotonic()
         try:
+            if self._client.status != "running":
+                raise OSError(f"the connection is {self._client.status}")
             found = dict(self._client.nthreads())
             self._history.trim()
         except OSError as error:
-            if self._asked - self._answered > SILENT_SECONDS:
+            silent = self._asked - self._answered
+            if silent > SILENT_SECONDS or self._client.status in ("closing", "closed"):
                 raise RunError(
-                    f"the Dask scheduler has not answered for {self._asked - self._answered:.0f} s ({error}): what is "
-                    f"finished is kept in the journal; start a cluster and go on with resume (--resume)"
+                    f"the Dask scheduler has not answered for {silent:.0f} s ({error}): what is finished is kept in "
+                    f"the journal; start a cluster and go on with resume (--resume)"
                 ) from error
             return False
         self._answered = self._asked
@@ -120,19 +123,19 @@ class Cluster:
         return sum(self._workers.values())
 
     def limit(self, in_flight: int) -> None:
-        """Take at most so many regions at once for each worker, and one for each more that waits there."""
+        """Take at most so many regions at once for each worker, and one more that waits."""
         self._in_flight = in_flight
 
     @property
     def capacity(self) -> int:
-        """Units of work that can be taken now."""
-        return max(1, len(self._workers)) * self._in_flight - len(self._pending)
+        """Units of work that can be taken now: one more than the workers take, so that scaling sees what waits."""
+        return max(1, len(self._workers)) * self._in_flight + 1 - len(self._pending)
 
     def submit(self, item: Any, build: Build) -> None:
         """Begin a unit of work on the least busy worker; wait for one where there is none."""
         if time.monotonic() - self._asked > REFRESH_SECONDS:
             self._refresh()
-        while not self._workers:
+        while not self._workers or self._client.status != "running":
             time.sleep(CHECK_SECONDS)
             self.check()
             self._refresh()

@@ -15,6 +15,9 @@ from chronozarr_dask.run.workers import Build, Finished, Workers
 
 TRIES = 3
 
+LOSSES = 20
+"""Times that a region may be lost with its worker, before it is set aside: that a worker left is no fault of it."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -95,14 +98,14 @@ def run_regions(
     """Run all regions that are left, each when what it needs is there.
 
     A region that fails by fault of a worker or of the target is set aside after three tries, and the rest goes on, or
-    with `fail_fast` nothing more begins. An error of the input, or a target that is full or closed, lets what is in
-    flight finish and ends the run.
+    with `fail_fast` nothing more begins; what is lost with a worker that left counts as no try. An error of the input,
+    or a target that is full or closed, lets what is in flight finish and ends the run.
 
     Raises
     ------
     The error that ended the run.
     """
-    outcome, tries, in_flight = Outcome(), Counter[Region](), 0
+    outcome, tries, in_flight = Outcome(), Counter[tuple[Region, bool]](), 0
     fatal: BaseException | None = None
     while True:
         stopped = fatal is not None or (fail_fast and bool(outcome.failures))
@@ -127,26 +130,32 @@ def run_regions(
 
 
 def _failed(
-    outcome: Outcome, order: Order, finished: Finished, tries: Counter[Region], meter: Meter
+    outcome: Outcome, order: Order, finished: Finished, tries: Counter[tuple[Region, bool]], meter: Meter
 ) -> BaseException | None:
     """Try the region again, set it aside, or say that the run must end."""
     region, error = finished.item, finished.error
     assert error is not None
     if not _may_pass(error):
         return error
-    tries[region] += 1
-    if tries[region] < TRIES:
+    lost = _is_lost(error)
+    tries[region, lost] += 1
+    if tries[region, lost] < (LOSSES if lost else TRIES):
         order.again(region)
         meter.again()
     else:
-        outcome.failures.append(Failure(region.name, f"{type(error).__name__}: {error}", tries.pop(region)))
+        outcome.failures.append(Failure(region.name, f"{type(error).__name__}: {error}", tries[region, lost]))
         meter.failed()
     return None
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether a worker that left has taken a result, or pixels that were sent to it, along."""
+    return type(error).__name__ in ("FutureCancelledError", "CancelledError")
 
 
 def _may_pass(error: BaseException) -> bool:
     """Whether another try can succeed: the fault is a worker's or the target's, not the input's."""
     if isinstance(error, (InputError, StoreError, TargetFullError)):
         return False
-    worker_faults = ("KilledWorker", "CommClosedError", "FutureCancelledError", "TimeoutError")
+    worker_faults = ("KilledWorker", "CommClosedError", "FutureCancelledError", "CancelledError", "TimeoutError")
     return isinstance(error, (TargetError, ConnectionError)) or type(error).__name__ in worker_faults
