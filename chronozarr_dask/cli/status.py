@@ -72,7 +72,7 @@ def _rows(found: RunStatus) -> Iterator[tuple[str, Text]]:
         yield "last seen", Text(found.heartbeat)
     yield "encoding", Text(found.encoding)
     if found.state != "complete" and found.per_second is not None:
-        pace = f"{found.per_second * 60:.3g} regions a minute"
+        pace = f"{found.per_second * 60:,.{0 if found.per_second > 0.2 else 2}f} regions a minute"
         left = "" if found.seconds_left is None else f", {seconds(found.seconds_left)} left"
         yield "speed", Text(pace + left + (" at that speed" if found.state == "stopped" else ""))
 

@@ -148,7 +148,7 @@ def test_an_oserror_of_opening_the_source_is_told(monkeypatch: pytest.MonkeyPatc
     def fail(*_: Any, **__: Any) -> Any:
         raise PermissionError(13, "Permission denied", "cube.nc")
 
-    monkeypatch.setattr("chronozarr_dask.source.files.open_source", fail)
+    monkeypatch.setattr("chronozarr_dask.run.beginning.open_source", fail)
     result = invoke("encode", "cube.nc", str(tmp_path / "out.cz"))
     assert result.exit_code == 1
     assert result.stderr == "error: cube.nc cannot be opened: [Errno 13] Permission denied: 'cube.nc'\n"
@@ -158,7 +158,7 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch, t
     def fail(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("chronozarr_dask.source.files.open_source", fail)
+    monkeypatch.setattr("chronozarr_dask.run.beginning.open_source", fail)
     assert isinstance(invoke("encode", "cube.nc", str(tmp_path / "out.cz")).exception, ZeroDivisionError)
 
 

@@ -98,7 +98,7 @@ def test_speed_is_that_of_the_last_receipts(tmp_path: Path) -> None:
     found = status(tmp_path / "s")
     assert found.per_second == pytest.approx(2 / 60)
     assert found.seconds_left == pytest.approx((found.regions - 4) * 30)
-    assert "2 regions a minute" in invoke("status", str(tmp_path / "s")).stdout
+    assert "2.00 regions a minute" in invoke("status", str(tmp_path / "s")).stdout
 
 
 def test_of_many_receipts_some_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
