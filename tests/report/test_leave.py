@@ -276,4 +276,5 @@ def test_no_text_ends_the_data_of_the_script(tmp_path: Path) -> None:
     assert page.count("<script") == page.count("</script>") == 2
     data = re.search(r'<script type="application/json" id="player-data">(.*?)</script>', page, re.S)
     assert data is not None
+    assert not set("<>&") & set(data[1])
     assert json.loads(data[1])["bands"] == [HOSTILE, "b"]
