@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+# Read when distributed is imported: a worker that is started again is a fork, and has all imports done.
+os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
+
 from tests.chaos.drive import Drive, Row
 from tests.chaos.scenario import Scenario, scenario
-from tests.chaos.table import cells, text
+from tests.chaos.table import cells, facts, text
 from tests.chaos.world import Stage, stage
 
 FOLDER = Path("build/chaos")
@@ -42,6 +46,7 @@ def keep(rows: Sequence[Row], folder: Path = FOLDER) -> str:
     table = text(rows)
     for name in ("table.txt", "table.md"):
         (folder / name).write_text(table)
+    (folder / "rows.json").write_text(facts(rows))
     return table
 
 

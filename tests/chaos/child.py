@@ -46,5 +46,6 @@ def _run(arguments: list[str], environment: dict[str, str], log: str) -> None:
         os.dup2(fd, stream.fileno())
     sys.argv = ["chronozarr-dask", *arguments]
     gate.install()
-    dask.config.set({"distributed.worker.preload": ["tests.chaos.gate"]})
+    workers = {**environment, gate.OWNER: str(os.getpid())}
+    dask.config.set({"distributed.worker.preload": ["tests.chaos.gate"], "distributed.nanny.environ": workers})
     main()

@@ -18,10 +18,10 @@ from chronozarr_dask.errors import NotCompleteError
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.store.reader import open_store
 from tests.chaos.child import start
-from tests.chaos.gate import Control, later
+from tests.chaos.gate import Control, later, workers_of
 from tests.chaos.keys import read_plan, region_of_keys
 from tests.chaos.scenario import Kill, Phase, Scenario
-from tests.chaos.world import Stage, hashes
+from tests.chaos.world import SHARED, Stage, hashes
 
 LONGEST = 400.0
 """Seconds that a process may take."""
@@ -184,11 +184,9 @@ class Drive:
     def _victims(self, process: Any, stopped: int, kill: Kill) -> list[int]:
         if kill.victim == "client":
             return [process.pid]
-        if self.scenario.runner == "cluster":
-            workers = [w.pid for w in self.stage.cluster.workers.values() if w.pid]
-        else:
-            children = psutil.Process(process.pid).children(recursive=True)
-            workers = [c.pid for c in children if "spawn_main" in " ".join(c.cmdline())]
+        owner = SHARED if self.scenario.runner == "cluster" else str(process.pid)
+        files = workers_of(self.stage.control, owner).iterdir()
+        workers = sorted(pid for pid in (int(file.name) for file in files) if _is_alive(pid))
         if kill.victim == "workers":
             return workers
         return [stopped if stopped in workers else workers[self.scenario.seed % len(workers)]]
@@ -216,7 +214,7 @@ class Drive:
         try:
             open_store(self.stage.target(self.scenario), storage_options=keys or None)
         except NotCompleteError as error:
-            if "not complete" not in str(error) or "--resume" not in str(error):
+            if "not complete" not in str(error) or "resume" not in str(error):
                 raise ChaosError(f"open_store does not say how to go on: {error}") from error
         else:
             raise ChaosError("open_store opened a store that is not complete")

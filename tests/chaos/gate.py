@@ -32,7 +32,9 @@ from chronozarr_dask.store.target import open_target
 from tests.chaos.keys import read_plan, region_of_keys
 from tests.encode.counting import note, notes
 
-CONTROL = "CZ_CHAOS_CONTROL"
+CONTROL, OWNER = "CZ_CHAOS_CONTROL", "CZ_CHAOS_OWNER"
+"""Names in the environment: the folder of control files; whose cluster a worker is of."""
+
 LONGEST = 300.0
 """Seconds after which nobody comes any more to open."""
 
@@ -201,6 +203,14 @@ def install() -> None:
 def dask_setup(_worker: Any) -> None:
     """Dask calls it in each worker process that preloads this module."""
     install()
+    folder = workers_of(Path(os.environ[CONTROL]), os.environ[OWNER])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / str(os.getpid())).touch()
+
+
+def workers_of(control: Path, owner: str) -> Path:
+    """Folder with a file for each worker process that an owner had, named by its id."""
+    return control / f"workers of {owner}"
 
 
 # ---- the parent's side ---------------------------------------------------------------------------------------------

@@ -76,8 +76,8 @@ def scenario(seed: int) -> Scenario:
     product = Product(kind, rng.choice(["auto", "none", "star-delta"]), rng.choice([None, 4]))
     if seed % 8 == 7:
         kind, product = "scenes", Product("scenes", "star-delta", 4)
-    runner: Runner = rng.choice(["threads", "cluster", "cluster"])
-    if kind == "scenes" and rng.random() < 0.25:
+    runner: Runner = "threads" if rng.random() < 0.45 else "cluster"
+    if kind == "scenes" and rng.random() < 0.2:
         runner = "local"  # a recipe can ask for one
     on_s3 = seed % 5 == 3
     first = _kill(rng, PHASES[seed % 4], product, runner, on_s3)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from tests.chaos.drive import Row
 
@@ -33,6 +35,12 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row.seconds:.1f}",
     )
     return tuple(map(str, out))
+
+
+def facts(rows: Sequence[Row]) -> str:
+    """The rows as JSON."""
+    told = [{**asdict(row), "counts": row.counts} for row in rows]
+    return json.dumps(told, indent=1) + "\n"
 
 
 def text(rows: Sequence[Row]) -> str:

@@ -22,15 +22,18 @@ import yaml
 import chronozarr_dask as czd
 from chronozarr_dask.source.files import open_source
 from tests.chaos.child import serve
-from tests.chaos.gate import CONTROL, Control
+from tests.chaos.gate import CONTROL, OWNER, Control
 from tests.chaos.scenario import Product, Scenario
 from tests.encode import cubes
 from tests.run.made import CORNER, World
 from tests.services import seaweedfs
 
 N_WORKERS = 2
+SHARED = "all"
+"""Owner of the workers that outlive clients."""
+
 CUBE = {"chunk_size": 16, "levels": 3, "region_cells": 2}
-CUBE_SHAPE = (13, 2, 150, 118)
+CUBE_SHAPE = (13, 2, 108, 70)
 SIZE = 96
 MONTHS = [f"2024-{m:02d}" for m in range(1, 12)]
 EMPTY = {MONTHS[3], MONTHS[8]}
@@ -94,7 +97,8 @@ class Stage:
         """A LocalCluster that outlives its clients; a worker that dies is started again."""
         from distributed import LocalCluster
 
-        config = {"distributed.worker.preload": ["tests.chaos.gate"], "distributed.nanny.environ": self.environment}
+        environment = {**self.environment, OWNER: SHARED}
+        config = {"distributed.worker.preload": ["tests.chaos.gate"], "distributed.nanny.environ": environment}
         with dask.config.set(config):
             made = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
         self.stack.callback(_close, made)

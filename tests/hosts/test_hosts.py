@@ -1,4 +1,4 @@
-"""Several hosts: one worker's cable is cut and another is switched off in one run, and the store is the same.
+"""Several hosts: workers and clients are cut off or switched off in the middle of a run, and the store is the same.
 
 Scheduler, three workers, S3, and client each have a network namespace and an address of their own. The bucket keeps
 versions, so each PUT that came to its end is counted by the server itself.
@@ -6,6 +6,7 @@ versions, so each PUT that came to its end is counted by the server itself.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -144,7 +145,7 @@ def bucket(rack: Rack, tmp_path_factory: pytest.TempPathFactory) -> Bucket:
     """The source in the bucket, and the store of a run that nobody disturbed under ``quiet``."""
     out = Bucket(rack)
     source = tmp_path_factory.mktemp("source") / "cube.zarr"
-    cube: xr.DataArray = cubes.cube("uint16", (9, 2, 320, 290))
+    cube: xr.DataArray = cubes.cube("uint16", (9, 2, 260, 230))
     cube.chunk({"time": 3, "y": 64, "x": 64}).to_dataset(name="data").to_zarr(source, zarr_format=2)
     out.fill(source, "cube.zarr")
     log = rack.hosts.hosts["scheduler"].log("scheduler")
@@ -188,4 +189,32 @@ def test_a_worker_is_cut_off_and_another_is_switched_off(rack: Rack, bucket: Buc
         if "emove worker" in line or "losing" in line or "did not" in line:
             note(f"scheduler: {line[:150]}")
     cut.mend()
+    note.keep()
+
+
+def test_a_client_is_cut_off_and_another_host_takes_the_run_over(rack: Rack, bucket: Bucket) -> None:
+    """Its process lives, and nobody can ask it: a resume elsewhere watches its heartbeat, and takes the run over."""
+    note = Transcript()
+    first = encode(rack, "left")
+    wait_for("a few receipts", lambda: len(bucket.receipts("left")) >= N_BEFORE, 300)
+    client = rack.hosts.hosts["client"]
+    client.cut()
+    assert first.poll() is None
+    note("client: cable out")
+
+    second = encode(rack, "left", "--resume", host="client2")
+    ended(rack, second, "left", host="client2")
+    claims = [json.loads(bucket.objects("left.run")[key]) for key in ("claim.json", "claim.2.json")]
+    assert claims[0]["token"] != claims[1]["token"]
+    note("another host took the run over, and ended with exit code 0")
+    assert bucket.objects("left") == bucket.objects("quiet")
+    puts = bucket.puts("left")
+
+    client.mend()
+    code = first.wait(400)
+    said = client.log("left").read_text()
+    note(f"client: cable back; its process ended with exit code {code}: {' '.join(said.split())[-200:]}")
+    assert code == 1
+    assert bucket.puts("left") == puts, "it writes nothing more"
+    assert bucket.objects("left") == bucket.objects("quiet")
     note.keep()

@@ -3,7 +3,7 @@
     switch (a bridge in a namespace of its own)
       ├── 10.77.0.2   s3         SeaweedFS
       ├── 10.77.0.10  scheduler
-      ├── 10.77.0.11  client
+      ├── 10.77.0.11  client, and 10.77.0.12 client2
       └── 10.77.0.21  w1, w2 .. workers, each with its nanny
 
 Nothing touches the network of the machine itself: the bridge is in a namespace too, so two runs have the same addresses
@@ -124,11 +124,11 @@ class Host:
 
     def cut(self) -> None:
         """Take the cable out of the switch: connections stay open at both ends, and nothing comes through."""
-        ip("-n", self.switch, "link", "set", self.name, "down")
+        ip("-n", self.switch, "link", "set", "dev", self.name, "down")
 
     def mend(self) -> None:
         """Put the cable back."""
-        ip("-n", self.switch, "link", "set", self.name, "up")
+        ip("-n", self.switch, "link", "set", "dev", self.name, "up")
 
     def pids(self) -> list[int]:
         """Processes that run here."""
@@ -150,7 +150,7 @@ class Hosts:
     folder : Path
         Logs, and the folders of services.
     mark : str
-        Beginning of the names of all namespaces.
+        Beginning of the names of all namespaces: with the id of this process, and a dot and more for a second rack.
     """
 
     folder: Path
@@ -167,8 +167,8 @@ class Hosts:
         sweep()
         ip("netns", "add", self.switch)
         try:
-            ip("-n", self.switch, "link", "add", "bridge", "type", "bridge")
-            ip("-n", self.switch, "link", "set", "bridge", "up")
+            ip("-n", self.switch, "link", "add", "name", "bridge", "type", "bridge")
+            ip("-n", self.switch, "link", "set", "dev", "bridge", "up")
         except BaseException:
             self.__exit__()
             raise
@@ -185,11 +185,11 @@ class Hosts:
         """A further host."""
         namespace = f"{self.mark}-{name}"
         ip("netns", "add", namespace)
-        ip("-n", self.switch, "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", namespace)
-        ip("-n", self.switch, "link", "set", name, "master", "bridge", "up")
+        ip("-n", self.switch, "link", "add", "name", name, "type", "veth", "peer", "name", "eth0", "netns", namespace)
+        ip("-n", self.switch, "link", "set", "dev", name, "master", "bridge", "up")
         ip("-n", namespace, "addr", "add", f"{address}/24", "dev", "eth0")
-        ip("-n", namespace, "link", "set", "lo", "up")
-        ip("-n", namespace, "link", "set", "eth0", "up")
+        ip("-n", namespace, "link", "set", "dev", "lo", "up")
+        ip("-n", namespace, "link", "set", "dev", "eth0", "up")
         self.hosts[name] = Host(name, namespace, self.switch, address, self.folder)
         return self.hosts[name]
 
@@ -203,9 +203,9 @@ class Hosts:
 def sweep() -> None:
     """Remove what runs left that were killed."""
     for path in NAMESPACES.glob(f"{MARK}*-*"):
-        pid = path.name.removeprefix(MARK).split("-")[0]
-        if not Path(f"/proc/{int(pid, 16)}").exists():
-            remove(f"{MARK}{pid}")
+        mark = path.name.split("-")[0]
+        if not Path(f"/proc/{int(mark.removeprefix(MARK).split('.')[0], 16)}").exists():
+            remove(mark)
 
 
 def remove(mark: str) -> None:
@@ -213,7 +213,8 @@ def remove(mark: str) -> None:
     names = sorted((p.name for p in NAMESPACES.glob(f"{mark}-*")), key=lambda n: n.endswith("-switch"))
     for name in names:
         if not name.endswith("-switch"):  # else the kernel takes its time, and the next host of the name is refused
-            ip("-n", f"{mark}-switch", "link", "del", name.removeprefix(f"{mark}-"))
+            with contextlib.suppress(RuntimeError):  # there is none where the run ended before it had one
+                ip("-n", f"{mark}-switch", "link", "del", "dev", name.removeprefix(f"{mark}-"))
         ip("netns", "del", name)
 
 
@@ -260,7 +261,7 @@ def rack(n_workers: int = 3, settings: Mapping[str, str] = TUNED) -> Iterator[Ra
     """Start all of it; `settings` go to scheduler, workers and client."""
     with tempfile.TemporaryDirectory(prefix="hosts-") as name, Hosts(Path(name)) as hosts:
         names = [f"w{i + 1}" for i in range(n_workers)]
-        addresses = {"s3": 2, "scheduler": 10, "client": 11, **{w: 21 + i for i, w in enumerate(names)}}
+        addresses = {"s3": 2, "scheduler": 10, "client": 11, "client2": 12, **{w: 21 + i for i, w in enumerate(names)}}
         for host, last in addresses.items():
             hosts.add(host, f"{NET}.{last}")
         with _s3(hosts) as s3:
