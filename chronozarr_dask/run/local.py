@@ -63,7 +63,7 @@ def local_client(workers: int | None = None, threads: int | None = None, memory:
         yield client
 
 
-class SignalsAreForTheClient(WorkerPlugin):  # type: ignore[misc]
+class SignalsAreForTheClient(WorkerPlugin):
     """A terminal sends Ctrl-C, and an init system SIGTERM, to every process of a group: workers go on.
 
     The client ends them, after what is in flight has finished; and when the client is gone they end by themselves.
