@@ -94,6 +94,8 @@ def own_arguments() -> list[str]:
 
 
 def _without_secrets(arguments: Sequence[str]) -> Iterator[str]:
+    from chronozarr_dask.store.secrets import redacted_urls
+
     before = ""
     for word in arguments:
         flag, equals, pair = word.partition("=")
@@ -102,7 +104,7 @@ def _without_secrets(arguments: Sequence[str]) -> Iterator[str]:
         elif flag in STORAGE_FLAGS and equals:
             yield f"{flag}={_blank(pair)}"
         else:
-            yield word
+            yield redacted_urls(word)
         before = word
 
 

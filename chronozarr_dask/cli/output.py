@@ -50,10 +50,12 @@ def read_storage_options(given: Sequence[str] | None, flag: str = "--storage-opt
         try:
             key, value = read_pair(text)
         except ValueError as error:
-            raise typer.BadParameter(f"{flag} is {text!r}: {error}") from None
+            raise typer.BadParameter(f"a {flag}: {error}") from None
         try:
             out[key] = json.loads(value)
         except ValueError:
+            if value.startswith(("{", "[")):
+                raise typer.BadParameter(f"a {flag}: the value of {key} is JSON with a fault") from None
             out[key] = value
     return out
 
@@ -80,7 +82,13 @@ def print_json(value: Any) -> None:
 
 
 def print_line(label: str, style: str, text: str, console: Console | None = None) -> None:
-    """Print a labelled paragraph on standard error: words are kept whole on a terminal, one line elsewhere."""
+    """Print a labelled paragraph on standard error: words are kept whole on a terminal, one line elsewhere.
+
+    What is secret in a URL is not printed.
+    """
+    from chronozarr_dask.store.secrets import redacted_urls
+
+    text = redacted_urls(text)
     if sys.stderr.isatty():
         (console or Console(stderr=True)).print(Text.assemble((f"{label}:", style), f" {text}"), highlight=False)
     else:

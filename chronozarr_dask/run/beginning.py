@@ -25,6 +25,7 @@ from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.source.files import open_source
 from chronozarr_dask.source.stac.hrefs import unsigned
 from chronozarr_dask.store.journal import RECIPE, dump
+from chronozarr_dask.store.secrets import redacted_urls
 from chronozarr_dask.store.target import secret_options
 
 GIVEN = ("variable", "crs", "nodata", "bands")
@@ -91,13 +92,16 @@ def encode_source(
     options = make_options(**source.options)
     clock = Clock()
     with clock.stage("plan"):
-        given = source_input(source, options)
+        given = source_input(source, options, travels=client is not None)
     told: Any = {"client": client, "progress": progress, "clock": clock, **how}
     return run_input(given, target, dict(storage_options), options, **told)
 
 
-def source_input(source: Source, options: EncodeOptions) -> Input:
-    """The input that a path or URL names; InputError where it cannot be opened, or is not something to store."""
+def source_input(source: Source, options: EncodeOptions, *, travels: bool = False) -> Input:
+    """The input that a path or URL names; InputError where it cannot be opened, or is not something to store.
+
+    With `travels` it will be read on a cluster: what takes a secret of this process is refused then.
+    """
     try:
         opened = open_source(
             source.url,
@@ -105,11 +109,13 @@ def source_input(source: Source, options: EncodeOptions) -> Input:
             storage_options=source.storage_options,
             date_format=source.date_format,
             given={name for name in GIVEN if getattr(options, name) != EncodeOptions.model_fields[name].default},
+            travels=travels,
         )
     except ChronozarrError:
         raise
     except OSError as error:
-        raise InputError(f"{source.url} cannot be opened: {error}") from error
+        said = redacted_urls(f"{source.url} cannot be opened: {error}")
+        raise InputError(said) from (error if said.endswith(str(error)) else None)
     cube = read_cube(opened, options)
     return Input(cube, CubeFrames(cube), documents={ARGUMENTS: source.document()})
 

@@ -12,6 +12,7 @@ from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.progress import Meter
 from chronozarr_dask.run.workers import Build, Finished, Workers
+from chronozarr_dask.store.secrets import redacted_urls
 
 TRIES = 3
 
@@ -143,7 +144,8 @@ def _failed(
         order.again(region)
         meter.again()
     else:
-        outcome.failures.append(Failure(region.name, f"{type(error).__name__}: {error}", tries[region, lost]))
+        told = redacted_urls(f"{type(error).__name__}: {error}")
+        outcome.failures.append(Failure(region.name, told, tries[region, lost]))
         meter.failed()
     return None
 

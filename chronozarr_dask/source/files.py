@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from chronozarr_dask.source.geotiff.listing import entries_by_name, is_geotiff_n
 from chronozarr_dask.source.geotiff.stack import open_geotiffs
 from chronozarr_dask.source.manifest import Entry, is_manifest, read_manifest
 from chronozarr_dask.source.remote import told_of
+from chronozarr_dask.store.secrets import redacted_urls
+from chronozarr_dask.store.target import secret_options
 
 ZARR_DOCUMENTS = ("zarr.json", ".zgroup", ".zmetadata", ".zarray")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -49,6 +51,7 @@ def open_source(
     storage_options: Mapping[str, Any] | None = None,
     date_format: str | None = None,
     given: Collection[str] = (),
+    travels: bool = False,
 ) -> xr.Dataset:
     """Open a file, a store or a stack of files, lazily; reads metadata only.
 
@@ -67,6 +70,8 @@ def open_source(
         Where the date is in the names of GeoTIFFs, see `source.dates`.
     given : names of options, optional
         Of GeoTIFFs: what the caller of `as_cube` says in place of the files ("crs", "nodata", "bands", "variable").
+    travels : bool
+        Whether it will be read on a cluster: what takes a secret of this process is refused then.
 
     Returns
     -------
@@ -80,11 +85,45 @@ def open_source(
     InputError
         If it does not exist, is none of these, has no arrays, is a chronozarr store, or the reader is not installed.
     """
-    options = dict(storage_options or {})
+    if travels:
+        check_may_travel([source] if isinstance(source, (str, os.PathLike)) else source, storage_options or {})
+    try:
+        return _open_source(source, variable, dict(storage_options or {}), date_format, given, travels=travels)
+    except InputError as error:
+        told = str(error)
+        if redacted_urls(told) == told:
+            raise
+        kind = type(error)
+    raise kind(redacted_urls(told))  # no cause: it quotes what is secret in the URL
+
+
+def check_may_travel(urls: Iterable[str | os.PathLike[str]], storage_options: Mapping[str, Any]) -> None:
+    """Raise InputError where a source could be read on a cluster only by secrets that travel in tasks."""
+    secret = [f"storage_options of the source has {name}" for name in secret_options(storage_options)]
+    signed = [clean for url in urls if (clean := redacted_urls(os.fspath(url))) != os.fspath(url)]
+    secret += [f"{url} holds a password or a signature" for url in signed]
+    if secret:
+        raise InputError(
+            f"{secret[0]}: secrets do not travel to the workers; let them find credentials by themselves "
+            f"(environment, profile or role) and leave these out, or run without a scheduler"
+        )
+
+
+def _open_source(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    variable: str | None,
+    options: dict[str, Any],
+    date_format: str | None,
+    given: Collection[str],
+    *,
+    travels: bool,
+) -> xr.Dataset:
     paths = [source] if isinstance(source, (str, os.PathLike)) else source
     text = ", ".join(os.fspath(path) for path in paths)
     entries = _geotiffs(source, options, date_format)
     if entries is not None:
+        if travels:
+            check_may_travel([e.uri for e in entries], {})
         dataset = open_geotiffs(entries, given, Access.of(options))
     elif "://" in text and not text.startswith("file://"):
         dataset = _open_url(text, options)

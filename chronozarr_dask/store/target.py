@@ -12,11 +12,15 @@ from typing import Any, Protocol
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.store.bucket import Bucket
 from chronozarr_dask.store.folder import Folder
+from chronozarr_dask.store.secrets import check_no_secrets, redacted_urls
 from chronozarr_dask.store.web import Web, is_plain
 
 __all__ = ["Bucket", "Folder", "Objects", "Web", "open_target", "secret_options"]
 
-SECRET_WORDS = ("key", "secret", "token", "password", "passwd", "credential", "sas", "connection_string")
+SECRET_WORDS = (
+    "key", "secret", "token", "password", "passwd", "passphrase", "credential", "sas", "connection_string", "auth",
+    "cookie", "signature",
+)  # fmt: skip
 
 
 class Objects(Protocol):
@@ -71,17 +75,20 @@ def open_target(url: str | os.PathLike[str], storage_options: Mapping[str, Any] 
         if storage_options:
             raise TargetError(f"storage_options are for remote URLs; {text} is a path on this machine")
         return Folder(os.path.realpath(os.path.expanduser(text.removeprefix("file://"))))
+    check_no_secrets(text)
     options = dict(storage_options or {})
     is_web = text.startswith(("http://", "https://")) and "@" not in text.split("/")[2] and is_plain(options)
     return (Web if is_web else Bucket)(text.rstrip("/"), options)
 
 
 def secret_options(storage_options: Mapping[str, Any]) -> list[str]:
-    """Dotted names of the options that may hold a secret, at any depth; their values are never looked at."""
+    """Dotted names of the options that may hold a secret, at any depth: by the name, or by a URL that holds one."""
     out = []
     for name, value in storage_options.items():
         if isinstance(value, Mapping):
             out += [f"{name}.{inner}" for inner in secret_options(value)]
-        elif value is not None and any(word in name.lower() for word in SECRET_WORDS):
+        elif value is not None and (
+            any(word in name.lower() for word in SECRET_WORDS) or redacted_urls(str(value)) != str(value)
+        ):
             out.append(name)
     return out

@@ -283,7 +283,7 @@ def test_no_timestep(text: str, words: str) -> None:
         (("--x", "1", "--y", "1", "-o", "x.tif"), "--format geotiff is for a timestep"),
         (("--x", "much", "--y", "1"), "--x"),
         (("--format", "png"), "--format"),
-        ((*FRAME, "--storage-option", "x"), "--storage-option is 'x'"),
+        ((*FRAME, "--storage-option", "x"), "a --storage-option: give KEY=VALUE"),
     ],
 )
 def test_bad_usage_is_exit_code_2(plain: str, args: tuple[str, ...], words: str) -> None:

@@ -145,7 +145,6 @@ def test_a_redirect_without_end():
 
 def test_options_of_fsspec_go_to_fsspec():
     assert type(open_target("http://h/cube", {"client_kwargs": {"trust_env": True}})) is Bucket
-    assert type(open_target("http://user:word@h/cube")) is Bucket
 
 
 # ---- what may pass ---------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ rasterio is imported when the first file is opened, never by `import chronozarr_
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.stac.hrefs import redacted
+from chronozarr_dask.store.secrets import redacted_urls
 
 T = TypeVar("T")
 
@@ -24,6 +26,15 @@ CONFIG: dict[str, Any] = {
     "GDAL_CACHEMAX": 32,
 }
 NO_ACCESS = Access()
+LOGGERS = (
+    "rasterio",
+    "rasterio._base",
+    "rasterio._io",
+    "rasterio._env",
+    "rasterio._err",
+    "rasterio.env",
+    "rasterio._path",
+)
 TRIES = 6
 FIRST_DELAY = 0.25
 """Seconds, doubled at each try."""
@@ -51,7 +62,15 @@ def load_rasterio() -> Any:
         raise InputError(
             f"GeoTIFFs need rasterio, which is not installed ({error}): pip install 'chronozarr-dask[geotiff]'"
         ) from error
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(_without_secrets)  # once: a filter that is there is not added again
     return rasterio
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """rasterio logs at DEBUG what it opens, and a URL may be signed."""
+    record.msg, record.args = redacted_urls(record.getMessage()), ()
+    return True
 
 
 def is_remote(uri: str) -> bool:
@@ -81,7 +100,8 @@ def with_file(
     doing : callable
         What was tried, for the message, as in "cannot be opened as a GeoTIFF".
     shown : str, optional
-        What stands for `uri` in messages, where that has a signature: no message and no cause has the signature then.
+        What stands for `uri` in messages, where that was signed: without, `uri` with what is secret in it cut out. No
+        message and no cause has a signature then.
     driver : str
         GDAL's name of the format.
     access : Access
@@ -94,6 +114,7 @@ def with_file(
     """
     rasterio = load_rasterio()
     tries = TRIES if is_remote(uri) else 1
+    shown = redacted_urls(uri) if shown is None else shown
     for attempt in range(tries):
         config = {**CONFIG, "CPL_VSIL_CURL_NON_CACHED": _vsi(uri)} if attempt else CONFIG
         try:
@@ -101,12 +122,13 @@ def with_file(
                 return use(file)
         except rasterio.errors.RasterioError as error:
             why = _why(error)
-        if shown is not None:
-            why = redacted(why.replace(uri, shown))
+        why = redacted_urls(why.replace(uri, shown))
+        if shown != uri:
+            why = redacted(why)
         if attempt + 1 == tries or any(sign in why for sign in _FINAL):
             tried = f" (tried {attempt + 1} times)" if attempt else ""
             # No cause: `why` has its words, and GDAL's errors cannot be unpickled where a worker's are received.
-            raise ReadError(f"{shown or uri} {doing()}{tried}: {why}{_remedy(why)}")
+            raise ReadError(f"{shown} {doing()}{tried}: {why}{_remedy(why)}")
         time.sleep(FIRST_DELAY * 2**attempt * random.uniform(0.5, 1.5))
     raise AssertionError("the last try returns or raises")
 

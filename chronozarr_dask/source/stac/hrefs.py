@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from chronozarr_dask.errors import InputError
+from chronozarr_dask.store.secrets import redacted_urls, secret_parameters
 
-# Query parameters of a shared access signature (Azure), of presigned URLs (S3, CloudFront, Google) and of API keys.
-_SAS = frozenset("sig se sp sv sr st spr sip ss srt skoid sktid skt ske sks skv saoid suoid scid sdd".split())
-_OTHERS = frozenset(
-    "awsaccesskeyid signature expires key-pair-id policy googleaccessid token access_token apikey api_key api-key "
-    "subscription-key subscription_key key password passwd secret code access_key accesskey jwt hdnts hdnea".split()
-)
-_PREFIXES = ("x-amz-", "x-goog-")
 _QUERY_IN_TEXT = re.compile(r"\?[^\s'\"<>]*")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # two letters at least: C: is a drive
 
@@ -41,26 +34,17 @@ def unsigned(href: str) -> str:
             f"journal: take it out of the item and give credentials by the environment of the workers"
         )
     pairs = [pair for pair in parts.query.split("&") if pair]
-    names = {_name(pair) for pair in pairs}
-    sas = _SAS if "sig" in names else frozenset()
-    kept = [pair for pair in pairs if not _is_secret(_name(pair), sas)]
+    secret = secret_parameters(parts.query)
+    kept = [pair for pair in pairs if pair not in secret]
     fragment = "" if parts.scheme in ("http", "https") else parts.fragment  # in a bucket # is a part of the key
     if len(kept) == len(pairs) and fragment == parts.fragment:
         return href
     return urlunsplit(parts._replace(query="&".join(kept), fragment=fragment))
 
 
-def _name(pair: str) -> str:
-    return unquote(pair.split("=", 1)[0]).lower()
-
-
-def _is_secret(name: str, sas: Iterable[str]) -> bool:
-    return name in sas or name in _OTHERS or name.startswith(_PREFIXES)
-
-
 def redacted(text: str) -> str:
-    """`text` with the query of every URL in it cut off: for messages of libraries that quote what they were given."""
-    return _QUERY_IN_TEXT.sub("?...", text)
+    """`text` without the query and the password of any URL: for messages of libraries that quote what they got."""
+    return _QUERY_IN_TEXT.sub("?...", redacted_urls(text))
 
 
 def resolve(href: str, base: str | None) -> str:
