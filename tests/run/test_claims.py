@@ -21,6 +21,7 @@ from chronozarr_dask.errors import ResumeError, RunError, TargetError
 from chronozarr_dask.run import claims, heartbeat
 from chronozarr_dask.run.claims import Beat, Owner
 from chronozarr_dask.run.heartbeat import Heartbeat
+from chronozarr_dask.run.machine import process_start
 from chronozarr_dask.store.folder import Folder
 from chronozarr_dask.store.journal import Journal
 
@@ -79,7 +80,7 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
 # ---- documents -------------------------------------------------------------------------------------------------------
 
 
-def test_a_claim_names_its_owner(target: Folder, journal: Journal):
+def test_a_claim_names_its_owner(target: Folder, journal: Journal) -> None:
     claim = claims.begin(target, journal, journal)
     doc = json.loads(Path(journal.url, "claim.json").read_bytes())
     assert (doc["host"], doc["process"]) == (socket.gethostname(), os.getpid())
@@ -91,7 +92,7 @@ def test_a_claim_names_its_owner(target: Folder, journal: Journal):
         claims.begin(target, journal, journal)
 
 
-def test_a_heartbeat_counts_and_says_when_it_has_ended(target: Folder, journal: Journal):
+def test_a_heartbeat_counts_and_says_when_it_has_ended(target: Folder, journal: Journal) -> None:
     claim = claims.begin(target, journal, journal)
     with Heartbeat(journal, claim) as beating:
         first = claims.read_heartbeat(journal)
@@ -115,7 +116,9 @@ def wait_for(condition: Any, seconds: float = 10) -> None:
     raise AssertionError("it did not come")
 
 
-def test_no_claim_makes_no_conditional_create(target: Folder, journal: Journal, monkeypatch: pytest.MonkeyPatch):
+def test_no_claim_makes_no_conditional_create(
+    target: Folder, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def create(self: Folder, key: str, data: bytes) -> bool:
         raise AssertionError(key)
 
@@ -130,12 +133,12 @@ def test_no_claim_makes_no_conditional_create(target: Folder, journal: Journal, 
 # ---- taking over -----------------------------------------------------------------------------------------------------
 
 
-def test_there_must_be_a_claim(target: Folder, journal: Journal):
+def test_there_must_be_a_claim(target: Folder, journal: Journal) -> None:
     with pytest.raises(ResumeError, match="no run to resume"):
         claims.take_over(target, journal, quiet)
 
 
-def test_an_owner_that_has_ended_is_taken_over_at_once(target: Folder, journal: Journal):
+def test_an_owner_that_has_ended_is_taken_over_at_once(target: Folder, journal: Journal) -> None:
     with Heartbeat(journal, claims.begin(target, journal, journal)):
         pass
     for generation in (2, 3, 4):
@@ -148,9 +151,9 @@ def test_an_owner_that_has_ended_is_taken_over_at_once(target: Folder, journal: 
     ]  # fmt: skip
 
 
-def test_a_process_of_this_machine_that_is_no_more_is_taken_over_at_once(target: Folder, journal: Journal):
+def test_a_process_of_this_machine_that_is_no_more_is_taken_over_at_once(target: Folder, journal: Journal) -> None:
     with child() as process:
-        claim = claim_by(journal, process=process.pid, started=claims.process_start(process.pid))
+        claim = claim_by(journal, process=process.pid, started=process_start(process.pid))
         beaten(journal, claim)
         assert not claim.owner.is_gone()
         process.kill()
@@ -158,8 +161,8 @@ def test_a_process_of_this_machine_that_is_no_more_is_taken_over_at_once(target:
     assert claims.take_over(target, journal, quiet).generation == 2
 
 
-def test_a_process_id_that_another_has_now_is_that_of_nobody(target: Folder, journal: Journal):
-    started = claims.process_start(os.getpid())
+def test_a_process_id_that_another_has_now_is_that_of_nobody(target: Folder, journal: Journal) -> None:
+    started = process_start(os.getpid())
     assert started is not None
     beaten(journal, claim_by(journal, started=started - 1))
     assert claims.take_over(target, journal, quiet).generation == 2
@@ -169,7 +172,7 @@ def test_a_process_id_that_another_has_now_is_that_of_nobody(target: Folder, jou
 @pytest.mark.parametrize("machine", ["another boot pid:[1]", None])
 def test_a_process_elsewhere_is_watched_until_its_heartbeat_stood_still(
     target: Folder, journal: Journal, machine: str | None, has_beaten: bool
-):
+) -> None:
     """A process id of another machine says nothing, not even where the host has the same name."""
     claim = claim_by(journal, process=2**22 + 1, machine=machine)
     if has_beaten:
@@ -180,14 +183,14 @@ def test_a_process_elsewhere_is_watched_until_its_heartbeat_stood_still(
     assert watched[0] == claim.owner.told
 
 
-def test_while_its_owner_lives_a_run_is_not_taken_over(target: Folder, journal: Journal):
+def test_while_its_owner_lives_a_run_is_not_taken_over(target: Folder, journal: Journal) -> None:
     claim = claims.begin(target, journal, journal)
     with Heartbeat(journal, claim), pytest.raises(ResumeError, match=r"is still running: process \d+ on .*; then go"):
         claims.take_over(target, journal, Watched())
     assert claims.read_claim(journal) == claim
 
 
-def test_an_owner_that_ends_while_it_is_watched_is_taken_over(target: Folder, journal: Journal):
+def test_an_owner_that_ends_while_it_is_watched_is_taken_over(target: Folder, journal: Journal) -> None:
     claim = claim_by(journal, machine=None)
     beaten(journal, claim)
     watched = Watched()
@@ -200,7 +203,7 @@ def test_an_owner_that_ends_while_it_is_watched_is_taken_over(target: Folder, jo
     assert len(watched) == 1
 
 
-def test_of_two_resumes_one_wins(target: Folder, journal: Journal):
+def test_of_two_resumes_one_wins(target: Folder, journal: Journal) -> None:
     """Eight, of which all saw the same owner gone."""
     beaten(journal, claims.begin(target, journal, journal), state="ended")
     barrier = threading.Barrier(8)
@@ -226,7 +229,7 @@ def test_of_two_resumes_one_wins(target: Folder, journal: Journal):
 # ---- an owner that is one no more ------------------------------------------------------------------------------------
 
 
-def test_an_owner_that_was_taken_over_stops(target: Folder, journal: Journal):
+def test_an_owner_that_was_taken_over_stops(target: Folder, journal: Journal) -> None:
     claim = claims.begin(target, journal, journal)
     with Heartbeat(journal, claim) as beating:
         beating.confirm()
@@ -244,7 +247,7 @@ def test_an_owner_that_was_taken_over_stops(target: Folder, journal: Journal):
 
 def test_a_heartbeat_that_fails_for_a_while_ends_nothing(
     target: Folder, journal: Journal, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setattr(heartbeat, "LOST_SECONDS", 12 * PERIOD)
     put, down = Folder.put, threading.Event()
 
