@@ -15,7 +15,7 @@ from chronozarr_dask.errors import ConditionalCreateError, TargetError, TargetFu
 from chronozarr_dask.store.answers import FORBIDDEN, IGNORES_RANGES, NO_CONDITIONAL_CREATE, NO_LENGTH
 from chronozarr_dask.store.cost import spent
 from chronozarr_dask.store.failures import explained
-from chronozarr_dask.store.filesystems import file_system, is_s3
+from chronozarr_dask.store.filesystems import file_system, is_s3, upload
 from chronozarr_dask.store.outcomes import (
     is_beyond_the_end,
     is_other_failure,
@@ -163,7 +163,7 @@ class Bucket:
 
         def ask(fs: Any, path: str) -> None:
             with _puts:
-                fs.pipe_file(path, bytes(data))  # of bytes no copy
+                upload(fs, path, bytes(data))  # of bytes no copy
 
         self._write(key, ask)
 
@@ -182,7 +182,7 @@ class Bucket:
         def ask(fs: Any, path: str) -> bool:
             try:
                 with _puts:
-                    fs.pipe_file(path, data, mode="create")
+                    upload(fs, path, data, mode="create")
             except Exception as error:  # each client library has its own; all others go on
                 if is_there_already(error):
                     return self.get(key) == data
@@ -232,7 +232,7 @@ def _is_empty(fs: Any, url: str) -> bool:
         return all(entry["Key"].startswith(prefix + PROBE) for entry in found)
     try:
         here = fs.unstrip_protocol(url)
-        names = [fs.unstrip_protocol(entry["name"].rstrip("/")) for entry in fs.ls(url)]
+        names = [fs.unstrip_protocol(entry["name"].rstrip("/")) for entry in fs.ls(url, detail=True)]
     except FileNotFoundError:
         return True
     return all(name == here or name.startswith(f"{here}/{PROBE}") for name in names)

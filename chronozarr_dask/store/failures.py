@@ -61,11 +61,13 @@ def as_target_error(url: str, key: str, error: Exception) -> TargetError | None:
     where = f"{url}/{key}" if key else url
     if (refused := meaning(error)) is not None:
         return TargetFullError(f"{where}: {refused} ({_said(error)})")
-    if isinstance(error, FileNotFoundError):  # an absent object is none: what is absent is what objects are put into
+    # An absent object is none: what is absent here is what objects are put into.
+    if isinstance(error, FileNotFoundError) or code_of(error) == "ContainerNotFound":
         if "://" not in url:
             return TargetError(f"{where}: {error}")
         return TargetError(
-            f"{where}: no such bucket ({error}); create it first, or mend its name or the endpoint in storage_options"
+            f"{where}: no such bucket ({_in_a_line(error)}); create it first, or mend its name or the endpoint in "
+            f"storage_options"
         )
     if isinstance(error, NotADirectoryError):
         return TargetError(
@@ -82,7 +84,7 @@ def as_target_error(url: str, key: str, error: Exception) -> TargetError | None:
     if isinstance(error, NotImplementedError):
         return TargetError(f"{where}: this kind of URL cannot be written or removed; name a folder or a bucket")
     if is_client_failure(error):
-        return TargetError(f"{where}: {error}{remedy(error)}")
+        return TargetError(f"{where}: {_in_a_line(error)}{remedy(error)}")
     return None
 
 
@@ -96,6 +98,11 @@ def _of_the_system(where: str, error: OSError) -> TargetError:
 
 def _said(error: BaseException) -> str:
     """The store's code and words, in one line."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = _in_a_line(error)
     code = code_of(error)
     return text if code is None or code in text else f"{code}: {text}"
+
+
+def _in_a_line(error: BaseException) -> str:
+    """An error's words; of Azure without the answer itself, which it repeats below them."""
+    return " ".join(str(error).split("\nRequestId:")[0].split()) or type(error).__name__

@@ -8,7 +8,7 @@ from chronozarr_dask.store.retries import status_of
 
 def is_beyond_the_end(error: Exception) -> bool:
     """Whether a host refused a range because the object is shorter (416)."""
-    return getattr(error, "status", None) == 416 or (isinstance(error, OSError) and "not satisfiable" in str(error))
+    return status_of(error) == 416 or (isinstance(error, OSError) and "not satisfiable" in str(error))
 
 
 def is_other_failure(cause: BaseException | None) -> bool:
