@@ -95,6 +95,7 @@ def demo(folder: Path, world: World) -> None:
         compare_with_truth(store, folder / "truth.npz")
         say(f"store   {store}")
         say(f"journal {store}.run")
+        say(f"report  {store}.run/report.html")
     print(f"\nAll of it took {time.monotonic() - began:.0f} s, and nothing is left running. Open the store in Python:")
     print(f"\n  import chronozarr_dask as czd\n  store = czd.open_store({str(store)!r})\n  store.to_xarray()\n")
 
