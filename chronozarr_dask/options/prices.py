@@ -61,6 +61,7 @@ class Speeds(BaseModel):
     scheduler_ms: float = Field(1.5, ge=0, description="Of them, the scheduler's: it does one task at a time.")
     # RESULTS.md, "Scale"
     request_ms: float = Field(20, ge=0, description="Milliseconds a thread waits for a request to a bucket.")
+    source_ms: float = Field(10, ge=0, description="The same to the bucket of scenes: two reads at once for a thread.")
     file_ms: float = Field(0.8, ge=0, description="Milliseconds of a file on a disk, in place of a request.")
     # a file with a temporary name and a rename, measured on an overlay file system
 

@@ -23,8 +23,8 @@ from chronozarr_dask.plan.spec import StoreSpec
 
 RECEIPT_READERS = 16
 """Receipts that are read at once."""
-READ_BYTES = 2**20
-"""Bytes of pixels that a request to the source brings at least: a block of 1024 x 1024 of uint16 is two of them."""
+READ_BYTES = 2 * 2**20
+"""Bytes of pixels that a request to the source brings: a block of 1024 x 1024 of uint16."""
 COORDINATES = 4
 """Arrays of a level that hold coordinates: time, band, y, x."""
 
@@ -178,7 +178,8 @@ class _Case:
 
     def timed(self, stage: Stage, tasks: int) -> Stage:
         """The stage with its seconds: threads wait for their own requests, tasks for the scheduler."""
-        wait = stage.requests * (self.speeds.request_ms if self.remote else self.speeds.file_ms) / 1000
+        wait = (stage.puts + stage.gets) * (self.speeds.request_ms if self.remote else self.speeds.file_ms) / 1000
+        wait += stage.source_gets * self.speeds.source_ms / 1000 if self.reading.is_composite else 0.0
         core = stage.core_seconds + tasks * self.speeds.task_ms / 1000
         busy = max((core + wait) / self.threads, tasks * self.speeds.scheduler_ms / 1000)
         return replace(stage, core_seconds=core, seconds=busy)

@@ -11,10 +11,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-import dask
+from dask.base import annotate, get_annotations
 from distributed import span
 
 NAME = "chronozarr-dask"
+TRIM_AFTER = 250
+"""Submissions after which the scheduler is asked to forget: some 4 MB; each request leaves 2 KB in its log."""
 
 
 class History:
@@ -22,16 +24,21 @@ class History:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._submitted = 0
         with span(NAME) as self.id:
-            self._annotation = dask.get_annotations()["span"]
+            self._annotation = get_annotations()["span"]
 
     def noted(self) -> AbstractContextManager[Any]:
-        """Tasks that are submitted meanwhile belong to the span."""
-        context: AbstractContextManager[Any] = dask.annotate(span=self._annotation)
+        """One unit of work that is submitted meanwhile belongs to the span."""
+        self._submitted += 1
+        context: AbstractContextManager[Any] = annotate(span=self._annotation)
         return context
 
-    def trim(self) -> int:
-        """Have the scheduler drop what is over; gives the groups of tasks that it dropped."""
+    def trim(self, after: int = TRIM_AFTER) -> int:
+        """Have the scheduler drop what is over, where enough was submitted; gives the groups that it dropped."""
+        if self._submitted < after:
+            return 0
+        self._submitted = 0
         dropped: int = self._client.run_on_scheduler(_trim(self.id))
         return dropped
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.benchmarks import cluster, compositing, encoding, kernels, memory, reading, region
 from tests.benchmarks.measure import keep_compiled_code
-from tests.benchmarks.tables import Table, machine
+from tests.benchmarks.tables import Table, machine, replaced
 
 HERE = Path(__file__).resolve().parent
 TABLES: dict[str, Callable[..., Table]] = {
@@ -44,10 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
     results = HERE / "RESULTS.md" if full else HERE.parents[1] / "build" / f"bench{'-quick' * given.quick}.md"
     tables = _measure(given.only or list(TABLES), given.folder, quick=given.quick)
     results.parent.mkdir(exist_ok=True)
-    results.write_text(_document(tables, quick=given.quick))
+    kept = results.read_text() if full and results.exists() else ""
+    results.write_text(_with_scale(_document(tables, quick=given.quick), kept))
     if given.update and not given.quick:
         results = HERE / "RESULTS.md"
-        results.write_text(_updated(results.read_text(), tables))
+        results.write_text(replaced(results.read_text(), tables))
     print(results)
     failed = [claim for table in tables for claim in table.claims if not claim.holds]
     for claim in failed:
@@ -55,15 +56,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if failed and not given.quick else 0
 
 
-def _updated(document: str, tables: list[Table]) -> str:
-    """The document with these tables in the place of those of the same title, or at its end."""
-    head, *sections = document.rstrip().split("\n\n## ")
-    for table in tables:
-        text = table.text().removeprefix("## ").rstrip()
-        title = text.split("\n")[0]
-        at = next((i for i, s in enumerate(sections) if s.split("\n")[0] == title), len(sections))
-        sections[at : at + 1] = [text]
-    return "\n\n## ".join([head, *sections]) + "\n"
+def _with_scale(document: str, before: str) -> str:
+    """The document with the section of ``make scale``, which is measured by itself, as it was."""
+    kept = [s for s in before.rstrip().split("\n\n## ")[1:] if s.startswith("Scale\n")]
+    return "\n\n## ".join([document.rstrip(), *kept]) + "\n"
 
 
 def _measure(names: list[str], folder: str | None, *, quick: bool) -> list[Table]:

@@ -66,6 +66,17 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def replaced(document: str, tables: Sequence[Table]) -> str:
+    """The document with these tables in the place of those of the same title, or at its end."""
+    head, *sections = document.rstrip().split("\n\n## ")
+    for table in tables:
+        text = table.text().removeprefix("## ").rstrip()
+        title = text.split("\n")[0]
+        at = next((i for i, s in enumerate(sections) if s.split("\n")[0] == title), len(sections))
+        sections[at : at + 1] = [text]
+    return "\n\n## ".join([head, *sections]) + "\n"
+
+
 def machine() -> str:
     """What the figures were made on and with."""
     lines = [

@@ -25,7 +25,7 @@ LAYOUT = Layout(8, 1, 64, 64, 16, 3)
 LEVELS = 64 * 64 + 32 * 32 + 16 * 16
 UNIT = Speeds(
     codec_mb_s=1000, kept={"none": 0.5, "star-delta": 0.25}, encode_ns=2, read_ns=4, reduce_ns=1, staged_ns=3,
-    task_ms=0, scheduler_ms=0, request_ms=0, file_ms=0,
+    task_ms=0, scheduler_ms=0, request_ms=0, source_ms=0, file_ms=0,
 )  # fmt: skip
 """One nanosecond a byte of the codec, and nothing for tasks and requests."""
 
@@ -94,9 +94,9 @@ def test_later_passes_read_what_is_stored() -> None:
 
 
 def test_scenes_are_read_and_composited() -> None:
-    scenes = Reading(2_000_000, 2, is_composite=True)
+    scenes = Reading(4_000_000, 2, is_composite=True)
     run = of(*case(), reading=scenes).stages["run"]
-    assert run.core_seconds == pytest.approx(8 * LEVELS * 2 * 3e-9 + 1_000_000 * 5e-9)
+    assert run.core_seconds == pytest.approx(8 * LEVELS * 2 * 3e-9 + 2_000_000 * 5e-9)
     assert run.source_gets == 2
     assert run.puts == run.objects + 2
 

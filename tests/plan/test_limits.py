@@ -31,26 +31,26 @@ def plan_of(layout: Layout = LAYOUT, planes: Any = (), budget: Budget | None = N
     return make_plan(given, planes, (6,))
 
 
-def test_tasks_of_one_region_by_hand():
+def test_tasks_of_one_region_by_hand() -> None:
     """Read, block, declared, level 0; statistics; two means; 4, 2 and 1 rows, cut where there are several; receipt."""
     plan = plan_of(edges=(4, 4))
     assert plan.n_regions == 1
     assert count_tasks(plan) == 4 + 1 + 2 + (2 * 4 + 2 * 2 + 1) + 1
 
 
-def test_a_plane_has_tasks_of_its_own():
+def test_a_plane_has_tasks_of_its_own() -> None:
     plan = plan_of(edges=(4, 4), planes=("coverage",))
     assert count_tasks(plan) == 2 * (4 + 2 + (2 * 4 + 2 * 2 + 1)) + 1 + 1
 
 
-def test_tasks_of_a_later_pass():
+def test_tasks_of_a_later_pass() -> None:
     """Four regions of two levels; one that reads level 1: read, block, a mean, one row, receipt."""
     plan = plan_of(edges=(2, 2))
     assert [p.n_regions for p in plan.passes] == [4, 1]
     assert count_tasks(plan) == 4 * (4 + 1 + 1 + (2 * 2 + 1) + 1) + (2 + 1 + 1 + 1)
 
 
-def test_too_many_objects_are_told_with_what_makes_fewer():
+def test_too_many_objects_are_told_with_what_makes_fewer() -> None:
     plan = plan_of()
     n = count_objects(LAYOUT, ())
     assert n == 8 * (16 + 4 + 1)
@@ -64,7 +64,7 @@ def test_too_many_objects_are_told_with_what_makes_fewer():
         check_limits(sharded, 41, 10**9)
 
 
-def test_too_many_tasks_are_told_with_what_makes_fewer():
+def test_too_many_tasks_are_told_with_what_makes_fewer() -> None:
     plan = plan_of(edges=(2, 2), time_slab=4)
     n = count_tasks(plan)
     check_limits(plan, 10**9, n)
@@ -74,7 +74,7 @@ def test_too_many_tasks_are_told_with_what_makes_fewer():
         check_limits(plan, 10**9, n - 1)
 
 
-def test_a_continental_store_is_within_the_defaults():
+def test_a_continental_store_is_within_the_defaults() -> None:
     """150,000 cells x 120 months of 4 bands: unsharded 24 million objects; larger regions keep the tasks few."""
     layout = Layout(120, 4, 375 * 512, 400 * 512, 512, 10)
     plan = plan_of(layout, budget=Budget(8 * 2**30, 4, 400), time_slab=None)

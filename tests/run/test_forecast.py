@@ -45,7 +45,8 @@ def document(world: World, **changes: Any) -> Document:
     return Document.parse(yaml.safe_dump(world.recipe(period={"end": "2024-03"}, **changes)), "recipe.yaml")
 
 
-def told(world: World, prices: Prices | None = None, **changes: Any) -> Forecast:
+def told(world: World, **changes: Any) -> Forecast:
+    prices: Prices | None = changes.pop("prices", None)
     read = document(world, **changes)
     recipe = read.recipe()
     encode: Any = recipe.encode
@@ -117,7 +118,7 @@ def test_the_journal_keeps_the_estimate_that_was_shown(world: World) -> None:
 
 def test_there_is_a_cost_where_there_are_prices(world: World) -> None:
     assert (told(world).cost, told(world).currency) == (None, None)
-    f = told(world, Prices(currency="EUR", put_1000=1000, gb_month=1e9))
+    f = told(world, prices=Prices(currency="EUR", put_1000=1000, gb_month=1e9))
     assert f.currency == "EUR"
     assert f.cost is not None
     assert f.cost["month"] == f.estimate.stored_bytes

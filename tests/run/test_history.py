@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import dask
 import dask.array as da
 import pytest
+from dask.base import annotate, get_annotations
 from distributed import Client, LocalCluster
 
 from chronozarr_dask.run.history import NAME, History
@@ -48,9 +48,9 @@ def test_what_is_over_is_dropped_and_what_others_did_is_kept(client: Any) -> Non
     with history.noted():
         work(client, 5)
     assert spans(client)[NAME] >= 5
-    assert history.trim() >= 4
+    assert history.trim(0) >= 4
     assert spans(client) == before | {NAME: 1}
-    assert history.trim() == 0
+    assert history.trim(0) == 0
 
 
 def test_what_is_not_over_is_kept(client: Any) -> None:
@@ -59,19 +59,32 @@ def test_what_is_not_over_is_kept(client: Any) -> None:
         held = client.compute(da.ones((2, 2), chunks=1).map_blocks(lambda a: a + 1, name="held"))
         held.result()
         n = spans(client)[NAME]
-    history.trim()
+    history.trim(0)
     assert 0 < spans(client)[NAME] <= n
     assert held.result().sum() == 8
-    history.trim()
+    history.trim(0)
+
+
+def test_the_scheduler_is_asked_after_so_many_submissions(client: Any) -> None:
+    history = History(client)
+    for _ in range(3):
+        with history.noted():
+            work(client, 1)
+    assert history.trim(4) == 0
+    assert history.trim(3) > 0
+    with history.noted():
+        work(client, 1)
+    assert history.trim(3) == 0
+    assert history.trim(1) > 0
 
 
 def test_before_the_first_task_there_is_nothing_to_drop(client: Any) -> None:
-    assert History(client).trim() == 0
+    assert History(client).trim(0) == 0
 
 
 def test_the_callers_own_annotations_are_left_alone(client: Any) -> None:
-    with dask.annotate(priority=3):
+    with annotate(priority=3):
         history = History(client)
         with history.noted():
-            assert dask.get_annotations()["priority"] == 3
-    assert dask.get_annotations() == {}
+            assert get_annotations()["priority"] == 3
+    assert get_annotations() == {}

@@ -11,7 +11,7 @@ import pytest
 from chronozarr_dask.store.inorder import AHEAD, in_order
 
 
-def test_results_are_in_order_whatever_ends_first():
+def test_results_are_in_order_whatever_ends_first() -> None:
     def slow_first(i: int) -> int:
         time.sleep(0.02 if i % 5 == 0 else 0)
         return i * i
@@ -19,7 +19,7 @@ def test_results_are_in_order_whatever_ends_first():
     assert list(in_order(slow_first, range(50), threads=4)) == [i * i for i in range(50)]
 
 
-def test_few_are_taken_before_their_results_are():
+def test_few_are_taken_before_their_results_are() -> None:
     taken = 0
 
     def items() -> Iterator[int]:
@@ -35,7 +35,7 @@ def test_few_are_taken_before_their_results_are():
     results.close()
 
 
-def test_several_run_at_once():
+def test_several_run_at_once() -> None:
     """Four calls wait for each other: one at a time, none of them would end."""
     together = threading.Barrier(4, timeout=10)
 
@@ -46,7 +46,7 @@ def test_several_run_at_once():
     assert list(in_order(meet, range(8), threads=4)) == list(range(8))
 
 
-def test_an_error_is_raised_at_its_place():
+def test_an_error_is_raised_at_its_place() -> None:
     def fail(i: int) -> int:
         if i == 3:
             raise ValueError("three")
@@ -58,5 +58,5 @@ def test_an_error_is_raised_at_its_place():
         next(results)
 
 
-def test_nothing_of_nothing():
+def test_nothing_of_nothing() -> None:
     assert list(in_order(str, [])) == []
