@@ -7,6 +7,7 @@ chunk. What a process holds is that, times the regions in flight in it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chronozarr_dask.errors import PlanError
@@ -77,9 +78,10 @@ def enough(n: int) -> str:
     return f"{-(-n // MIB)}MiB"
 
 
-def does_not_fit(needed: int, memory: int, what: str) -> PlanError:
-    """The error of a region that no cut makes small enough."""
+def does_not_fit(needed: int, memory: int, what: str, named: Sequence[str] = ()) -> PlanError:
+    """The error of a region that no cut makes small enough; options that were `named` are the first to be lowered."""
+    *options, last = *named, "chunk_size", "shard_time", "anchor_interval"
     return PlanError(
         f"{what} needs {human(needed)} at its peak, and the regions of a process have {human(memory)}; raise memory to "
-        f"{enough(needed)}, or set chunk_size, shard_time or anchor_interval lower"
+        f"{enough(needed)}, or set {', '.join(options)} or {last} lower"
     )

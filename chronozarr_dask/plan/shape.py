@@ -91,6 +91,12 @@ class Wish:
     edges: tuple[int, int] | None = None
     time_slab: int | None = None
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The options that were named."""
+        given = {"region_cells": self.edges, "time_slab": self.time_slab}
+        return tuple(name for name, value in given.items() if value is not None)
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -174,7 +180,7 @@ def choose_shape(problem: Problem) -> Shape:
     if shape is None:
         smallest = next(_shapes(replace(problem, blocks=Blocks()), smallest_only=True))
         what = f"a region of {smallest.edges[0]} x {smallest.edges[1]} cells x {longest(smallest.time_cuts)} timesteps"
-        raise does_not_fit(problem.bytes_of(smallest), problem.budget.memory, what)
+        raise does_not_fit(problem.bytes_of(smallest), problem.budget.memory, what, problem.wish.named)
     return shape
 
 

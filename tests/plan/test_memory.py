@@ -32,5 +32,11 @@ def test_bytes_for_a_person(n: int, text: str):
 
 def test_what_does_not_fit_names_both_numbers_and_the_options():
     text = str(does_not_fit(int(9.4 * 2**30), 4 * 2**30, "a region of 4 x 4 cells"))
+    assert text.endswith("or set chunk_size, shard_time or anchor_interval lower")
     for part in ("a region of 4 x 4 cells", "9.4 GiB", "4.0 GiB", "memory", "chunk_size"):
         assert part in text
+
+
+def test_options_that_were_named_are_the_first_to_be_lowered() -> None:
+    text = str(does_not_fit(2, 1, "a region", ("region_cells", "time_slab")))
+    assert text.endswith("or set region_cells, time_slab, chunk_size, shard_time or anchor_interval lower")

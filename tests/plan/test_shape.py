@@ -243,3 +243,9 @@ def test_large_regions_that_are_named_or_small_enough_are_not_staged():
     assert not choose_shape(whole_maps(24, 512)).staged
     named = replace(whole_maps(24, 2048), wish=Wish(time_slab=6))
     assert not choose_shape(named).staged
+
+
+def test_a_region_that_was_named_and_does_not_fit_is_told_with_its_name():
+    for wish, told in ((Wish((16, 16)), "set region_cells, chunk"), (Wish(time_slab=24), "set time_slab, chunk")):
+        with pytest.raises(PlanError, match=told):
+            choose_shape(problem(FILE, Budget(MIB // 4, 2, 2), wish))
