@@ -23,7 +23,7 @@ from chronozarr_dask.store.outcomes import (
     is_unknown_condition,
 )
 from chronozarr_dask.store.refusals import code_of, is_final
-from chronozarr_dask.store.retries import WRITING, Patience, may_pass, passing, retried, status_of
+from chronozarr_dask.store.retries import WRITING, Patience, may_pass, passing, retried, sorted_out, status_of
 
 T = TypeVar("T")
 
@@ -95,16 +95,8 @@ class Bucket:
 
     def _write(self, key: str, ask: Callable[[Any, str], T]) -> T:
         """What `ask` gives for a file system and a path, tried again (`retries`): it may come twice."""
-
-        def once() -> T:
-            try:
-                return ask(self._fs, self._path(key))
-            except Exception as error:  # each client library has its own; what is not known goes on
-                if may_pass(error):
-                    raise passing(error) from error
-                raise
-
         with explained(self.url, key):
+            once = partial(sorted_out, lambda: ask(self._fs, self._path(key)))
             return retried(f"{self.url}/{key}" if key else self.url, once, self.patience)
 
     def get(self, key: str) -> bytes | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -20,6 +21,7 @@ from chronozarr_dask.store.bucket import Bucket
 from chronozarr_dask.store.failures import explained
 from chronozarr_dask.store.filesystems import file_system
 from chronozarr_dask.store.folder import Folder
+from chronozarr_dask.store.retries import WRITING, retried, sorted_out
 from chronozarr_dask.store.target import Objects
 
 DELETED_AT_ONCE = 1000
@@ -139,7 +141,7 @@ def _of_s3(fs: Any, url: str, prefix: str) -> Iterator[Entry]:
     bucket, here = _place(fs, url)
     asked: dict[str, str] = {"Bucket": bucket, "Prefix": here + (f"{prefix}/" if prefix else "")}
     while True:
-        page = fs.call_s3("list_objects_v2", **asked)
+        page = _asked(fs, url, "list_objects_v2", **asked)
         for found in page.get("Contents") or ():
             yield Entry(found["Key"].removeprefix(here), found["Size"], _seconds(found))
         if not page.get("IsTruncated"):
@@ -151,13 +153,18 @@ def _delete_from_s3(fs: Any, url: str, keys: Collection[str]) -> None:
     """One request. It succeeds as a whole even where an object was not removed, and says so in its answer."""
     bucket, here = _place(fs, url)
     doc = {"Objects": [{"Key": here + key} for key in keys], "Quiet": True}
-    refused = fs.call_s3("delete_objects", Bucket=bucket, Delete=doc).get("Errors")
+    refused = _asked(fs, url, "delete_objects", Bucket=bucket, Delete=doc).get("Errors")
     if refused:
         first = refused[0]
         raise TargetError(
             f"{url}: {len(refused)} of {len(keys)} objects were not removed, the first is {first.get('Key')}: "
             f"{first.get('Code')} {first.get('Message')}; check the policy of the bucket"
         )
+
+
+def _asked(fs: Any, url: str, method: str, **how: Any) -> Any:
+    """The answer of S3 to a request, tried again where that may help."""
+    return retried(url, partial(sorted_out, partial(fs.call_s3, method, **how)), WRITING)
 
 
 def _place(fs: Any, url: str) -> tuple[str, str]:

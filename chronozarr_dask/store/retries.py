@@ -119,6 +119,16 @@ def may_pass(error: BaseException) -> bool:
     return bool(kinds & _NAMES)
 
 
+def sorted_out(ask: Callable[[], T]) -> T:
+    """What `ask` gives; PassingError where a client library raised what may pass, all else as it came."""
+    try:
+        return ask()
+    except Exception as error:  # each client library has its own; what is not known goes on
+        if may_pass(error):
+            raise passing(error) from error
+        raise
+
+
 def passing(error: BaseException) -> PassingError:
     """A failure that may pass, in its own words and with its status."""
     status = status_of(error)
