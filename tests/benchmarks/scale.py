@@ -12,7 +12,7 @@ from tests.scale.watch import growth
 REGIONS = 100_000
 PLOT = "scale.svg"
 LIMITS = {"client": 32, "scheduler": 64}
-"""MiB that may be added between a fifth of the regions and all of them; 18 KB a region would be 1,400 of a scheduler."""
+"""MiB that may be added between a fifth of the regions and all of them; at 18 KB a region it would be 1,400."""
 
 COLUMNS = (
     "regions", "tasks", "regions a second", "scheduler, ms a task", "client, MiB", "scheduler, MiB", "commit, s",
