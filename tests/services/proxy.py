@@ -26,7 +26,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
-HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "expect", "te", "trailer", "upgrade"})
+HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "expect", "trailer", "upgrade"})
 
 
 @dataclass(frozen=True)
