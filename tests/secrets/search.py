@@ -31,10 +31,13 @@ import numcodecs
 import numcodecs.blosc
 
 DEPTH = 8
+SHORT = 16
+"""Bytes that are too few to hold a secret in other clothes."""
+
 ROOM = 64 << 20
 """Bytes that one wrapping may give: no secret lies behind more in these tests."""
 
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]|\\?[\r\n]|\\n){14,}={0,2}")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-](?:[A-Za-z0-9+/_-]|\\?[\r\n]|\\n){18,}={0,2}")
 _HEX = re.compile(rb"(?:[0-9a-fA-F]{2}){8,}")
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(rb"\\(?:u00[0-9a-fA-F]{2}|x[0-9a-fA-F]{2}|[nrt0'\"/\\])")
@@ -76,7 +79,7 @@ class Search:
             return
         self._seen.add(key)
         self.found += [Found(s, where) for s in self.secrets if s.encode() in data]
-        if depth:
+        if depth and len(data) >= SHORT:
             for kind, inner in unwrapped(data):
                 self.bytes(inner, f"{where} > {kind}", depth - 1)
 
@@ -163,8 +166,8 @@ def _zip(data: bytes) -> Iterable[bytes]:
 
 def _base64(data: bytes) -> Iterable[bytes]:
     """Each run, from each of its first four characters: what stands before it may be of the same letters."""
-    for m in _BASE64.finditer(data):
-        run = re.sub(rb"\\n|[\\\r\n=]", b"", m.group()).translate(bytes.maketrans(b"-_", b"+/"))
+    for whole in {m.group() for m in _BASE64.finditer(data)}:
+        run = re.sub(rb"\\n|[\\\r\n=]", b"", whole).translate(bytes.maketrans(b"-_", b"+/"))
         for skip in range(4):
             part = run[skip:]
             part = part[: len(part) - (len(part) % 4 == 1)]
@@ -176,11 +179,18 @@ def _hex(data: bytes) -> Iterable[bytes]:
 
 
 def _percent(data: bytes) -> Iterable[bytes]:
-    return [unquote_to_bytes(data.replace(b"+", b" ")), unquote_to_bytes(data)] if _PERCENT.search(data) else []
+    part = _lines_with(_PERCENT, data)
+    return [unquote_to_bytes(part.replace(b"+", b" ")), unquote_to_bytes(part)] if part else []
 
 
 def _escapes(data: bytes) -> Iterable[bytes]:
-    return [_ESCAPE.sub(_unescaped, data)] if b"\\" in data else []
+    part = _lines_with(_ESCAPE, data)
+    return [_ESCAPE.sub(_unescaped, part)] if part else []
+
+
+def _lines_with(sign: re.Pattern[bytes], data: bytes) -> bytes:
+    """The lines that have the sign, each once: a log is long, and few of its lines have one."""
+    return b"\n".join(dict.fromkeys(line for line in data.split(b"\n") if sign.search(line)))
 
 
 def _unescaped(m: re.Match[bytes]) -> bytes:
@@ -189,7 +199,8 @@ def _unescaped(m: re.Match[bytes]) -> bytes:
 
 
 def _entities(data: bytes) -> Iterable[bytes]:
-    return [html.unescape(data.decode("utf-8", "replace")).encode()] if _ENTITY.search(data) else []
+    part = _lines_with(_ENTITY, data)
+    return [html.unescape(part.decode("utf-8", "replace")).encode()] if part else []
 
 
 def _utf16(data: bytes) -> Iterable[bytes]:

@@ -244,6 +244,7 @@ def test_a_run_into_a_bucket_leaves_no_key(
 ) -> None:
     out, url = tmp_path / "out", f"s3://{s3_bucket}/s"
     out.mkdir()
+    small = make_cube(n_time=2)[..., :32, :32]
     for name, value in (("ACCESS_KEY_ID", s3_server.key), ("SECRET_ACCESS_KEY", s3_server.secret)):
         monkeypatch.setenv(f"AWS_{name}", value)
     open_to_all = {"client_kwargs": {"endpoint_url": s3_server.endpoint}}
@@ -256,16 +257,16 @@ def test_a_run_into_a_bucket_leaves_no_key(
             caught.append("".join(traceback.format_exception(error)))
 
     with logged(out / "here.log"):
-        czd.encode(make_cube(), f"{url}-threads", storage_options=s3_server.storage_options, **OPTIONS)
+        czd.encode(small, f"{url}-threads", storage_options=s3_server.storage_options, **OPTIONS)
         wrong = {**s3_server.storage_options, "secret": CANARY}
-        told(lambda: czd.encode(make_cube(), f"{url}-wrong", storage_options=wrong, **OPTIONS))
+        told(lambda: czd.encode(small, f"{url}-wrong", storage_options=wrong, **OPTIONS))
         with (
             messages(out / "messages", monkeypatch),
             LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             client.register_plugin(LogToFile(str(out)))
-            cube = make_cube().chunk({"time": 1})
+            cube = small.chunk({"time": 1})
             czd.encode(cube, url, storage_options=open_to_all, client=client, **OPTIONS)
     assert len(caught) == 1
     (out / "errors").write_text("\n".join(caught))
