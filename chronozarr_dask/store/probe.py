@@ -1,8 +1,8 @@
 """Whether a place can be written, read back and cleaned up: tried with one small object before any work.
 
-PUT, GET, a conditional create over it that must be refused, DELETE. What is wrong with an endpoint, with credentials or
-with a policy shows here and not after an hour, and as the answer to a PUT, whose refusal has a code: that of a HEAD has
-none.
+LIST, PUT, GET, a conditional create over it that must be refused, DELETE. What is wrong with an endpoint, with
+credentials or with a policy shows here and not after an hour, and as the answer to a request whose refusal has a code:
+that of a HEAD has none.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ def probe(objects: Objects, *, conditional: bool = True) -> None:
     key = PROBE + uuid4().hex
     data = key.encode()
     with _told(f"{place.url} cannot be written, and nothing has been done yet"):
+        place.is_empty()  # a LIST first: some servers make a bucket that is not there when something is put into it
         place.put(key, data)
     try:
         with _told(f"{place.url} can be written, and what is written there cannot be read back"):

@@ -28,7 +28,7 @@ from tests.services import proxy as troubles
 from tests.services.proxy import Asked, Proxy, Storm
 from tests.services.seaweedfs import S3Server
 
-SMALL = {"chunk_size": 32, "encoding": "none"}
+SMALL: dict[str, Any] = {"chunk_size": 32, "encoding": "none"}
 NIGHT = np.random.default_rng(7).integers(1, 4000, (3, 64, 64)).astype("uint16")
 
 
