@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -42,7 +41,7 @@ def _flowing(command: Callable[..., None]) -> str:
 class _Command(TyperCommand):
     """A command whose ``--verify`` may have a value."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As click, of the arguments with the value put in."""
         return super().parse_args(ctx, with_bare_verify(args))
 

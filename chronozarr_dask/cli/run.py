@@ -106,8 +106,8 @@ def in_fields(text: str) -> str:
 
 
 def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> Any:
+    from chronozarr_dask.errors import ChronozarrWarning
     from chronozarr_dask.run.clients import THREADS, cluster_client
-    from chronozarr_dask.run.encode import ChronozarrWarning
     from chronozarr_dask.run.produce import run_document
     from chronozarr_dask.run.progress import Step
 

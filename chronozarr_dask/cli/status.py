@@ -53,7 +53,7 @@ def print_status(console: Console, found: RunStatus) -> None:
         console.print()
         print_table(console, _passes(found))
     for failure in found.failures:
-        tries = plural(failure.tries, "try").replace("trys", "tries")
+        tries = plural(failure.tries, "try").replace("retries", "tries")
         console.print(
             Text.assemble((f"region {failure.region}", "bold red"), f" failed after {tries}: {failure.error}"),
             soft_wrap=not console.is_terminal,

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def netcdf(path: Path, cube: xr.Dataset | None = None) -> str:
 
 def invoke(*arguments: str) -> Any:
     """The program in this process: exit_code, stdout, stderr; but for the lines of its progress, see test_progress."""
-    with mock.patch.object(lines, "to_stderr", lambda text: None):
+    with mock.patch.object(lines, "to_stderr", return_value=None):
         return CliRunner().invoke(app, list(arguments), prog_name="chronozarr-dask")
 
 
@@ -62,10 +63,14 @@ def _heed() -> None:
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of the program in a process of its own."""
+    """Exit code, standard output and standard error of the program in a process of its own.
+
+    The lines of its progress, which begin with the time of day, are left out.
+    """
     process = start(*arguments)
     out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
+    told = [line for line in err.splitlines(keepends=True) if not re.match(r"\d{4}-\d{2}-\d{2} ", line)]
+    return process.returncode, out, "".join(told)
 
 
 def objects(store: Path) -> dict[str, str]:

@@ -108,7 +108,7 @@ def test_nothing_there(tmp_path: Path):
 def test_a_run_that_was_not_committed(tmp_path: Path):
     (tmp_path / "cube.run").mkdir()
     (tmp_path / "cube.run" / "claim.json").write_text("{}")
-    with pytest.raises(NotCompleteError, match=r"not complete.*cube\.run.*encode \.\.\. --resume"):
+    with pytest.raises(NotCompleteError, match=r"not complete.*cube\.run.*chronozarr-dask resume .*/cube`"):
         open_store(tmp_path / "cube")
 
 
