@@ -53,7 +53,7 @@ def print_status(console: Console, found: RunStatus) -> None:
         console.print()
         print_table(console, _passes(found))
     for failure in found.failures:
-        tries = plural(failure.tries, "try").replace("retries", "tries")
+        tries = "1 try" if failure.tries == 1 else f"{failure.tries:,} tries"
         console.print(
             Text.assemble((f"region {failure.region}", "bold red"), f" failed after {tries}: {failure.error}"),
             soft_wrap=not console.is_terminal,
