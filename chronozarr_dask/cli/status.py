@@ -20,7 +20,7 @@ from chronozarr_dask.cli.output import (
     screen,
 )
 from chronozarr_dask.cli.runs import RunArgument, watching
-from chronozarr_dask.cli.text import nbytes, plural, seconds
+from chronozarr_dask.cli.text import nbytes, seconds
 
 if TYPE_CHECKING:
     from chronozarr_dask.run.status import RunStatus
