@@ -47,6 +47,7 @@ def local_client(workers: int | None = None, threads: int | None = None, memory:
     config = {
         "distributed.nanny.pre-spawn-environ": worker_environment(each),
         "distributed.worker.multiprocessing-method": "spawn",  # a fork copies locks that threads hold
+        "distributed.deploy.lost-worker-timeout": "10 minutes",  # a worker that starts again more slowly is given up
     }
     with (
         dask.config.set(config),
