@@ -7,7 +7,7 @@ import re
 
 from chronozarr_dask.format.layout import COORDINATES, ROOT_DOCUMENT, VOLATILITY
 from chronozarr_dask.plan.plan import Plan
-from chronozarr_dask.run.claims import heartbeat_key
+from chronozarr_dask.run.owners import heartbeat_key
 from chronozarr_dask.store.journal import (
     CLAIM,
     ESTIMATE,

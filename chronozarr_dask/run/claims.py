@@ -15,25 +15,21 @@ whether the counter of the heartbeat changes.
 
 from __future__ import annotations
 
-import json
-import os
-import socket
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from typing import Any, Literal
-from uuid import uuid4
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
 
 from chronozarr_dask._version import __version__
-from chronozarr_dask.errors import ResumeError, TargetError
+from chronozarr_dask.errors import ChronozarrWarning, ResumeError, TargetError
 from chronozarr_dask.format.layout import ROOT_DOCUMENT
-from chronozarr_dask.run.machine import is_process_gone, machine_identity, process_start
+from chronozarr_dask.run.owners import Claim, Owner, claim_key, read_beat, read_claim
 from chronozarr_dask.store.journal import CLAIM, Journal, dump
 from chronozarr_dask.store.target import Objects
 
 BEAT_SECONDS = 15.0
-"""Between two renewals of a heartbeat: one PUT and one HEAD."""
+"""Between two renewals of a heartbeat: one PUT, and one GET that looks for another owner."""
 
 WATCH_SECONDS = 3 * BEAT_SECONDS
 """How long a heartbeat must stand still before its owner is taken for gone."""
@@ -41,144 +37,8 @@ WATCH_SECONDS = 3 * BEAT_SECONDS
 POLL_SECONDS = 1.0
 """How often a heartbeat is looked at while it is watched."""
 
-State = Literal["running", "ended"]
-
 Tell = Callable[[str, float, float], None]
 """Told while an owner is watched: who it is, seconds that have passed, seconds that it takes."""
-
-
-@dataclass(frozen=True)
-class Owner:
-    """A process that claimed a run.
-
-    Attributes
-    ----------
-    host : str
-    process : int
-    machine : str or None
-        Within which process ids mean something: boot and process namespace; None where the system does not tell.
-    started : int or None
-        When the process started, in ticks since boot: a process id is used again.
-    token : str
-        Random, of this claim alone.
-    since : str
-        When it was claimed, by the clock of its host: to be shown, never compared.
-    """
-
-    host: str
-    process: int
-    machine: str | None
-    started: int | None
-    token: str
-    since: str
-
-    @classmethod
-    def me(cls) -> Owner:
-        """The process that calls."""
-        pid = os.getpid()
-        return cls(socket.gethostname(), pid, machine_identity(), process_start(pid), uuid4().hex, now())
-
-    @classmethod
-    def of(cls, claim: Mapping[str, Any]) -> Owner:
-        """The owner that a claim names."""
-        return cls(**{name: claim.get(name, default) for name, default in _UNKNOWN.items()})
-
-    @property
-    def told(self) -> str:
-        """Who it is, for a message."""
-        return f"process {self.process} on {self.host} (since {self.since})"
-
-    def is_gone(self) -> bool:
-        """Whether it is certain that the process is no more; False also where this machine cannot know."""
-        if self.machine is None or self.machine != machine_identity():
-            return False
-        return is_process_gone(self.process, self.started)
-
-
-_UNKNOWN: dict[str, Any] = {"host": "unknown", "process": 0, "machine": None, "started": None, "token": "", "since": ""}
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim of a run: the `generation`-th, counted from 1."""
-
-    generation: int
-    owner: Owner
-
-
-@dataclass(frozen=True)
-class Beat:
-    """A heartbeat as it was found.
-
-    Attributes
-    ----------
-    generation : int
-        Of the claim.
-    token : str
-        Of the claim.
-    counter : int
-        Grows by one with each renewal.
-    state : "running" or "ended"
-        Ended: the owner has stopped in order, whether the run was finished or not.
-    host, process, since
-        Of the owner.
-    time : str
-        When it was renewed, by the clock of its host: to be shown, never compared.
-    period : float
-        Seconds between two renewals.
-    """
-
-    generation: int
-    token: str
-    counter: int
-    state: State
-    host: str
-    process: int
-    since: str
-    time: str
-    period: float
-
-    def pack(self) -> bytes:
-        """As in the journal."""
-        return dump(asdict(self))
-
-
-def claim_key(generation: int) -> str:
-    """Key of a claim in the journal."""
-    return CLAIM if generation == 1 else f"claim.{generation}.json"
-
-
-def heartbeat_key(generation: int) -> str:
-    """Key of a claim's heartbeat in the journal."""
-    return "heartbeat.json" if generation == 1 else f"heartbeat.{generation}.json"
-
-
-def read_claim(journal: Journal) -> Claim | None:
-    """The last claim, whose owner is the owner of the run; None where there is none."""
-    found, generation = None, 1
-    while (doc := journal.read(claim_key(generation))) is not None:
-        found = Claim(generation, Owner.of(doc))
-        generation += 1
-    return found
-
-
-def read_heartbeat(journal: Journal) -> Beat | None:
-    """The heartbeat of the run's owner; None before its first, or where there is no run.
-
-    Whether it lives is seen by reading twice: `counter` grows every `period` seconds.
-    """
-    claim = read_claim(journal)
-    return None if claim is None else _beat(journal, claim)
-
-
-def _beat(journal: Journal, claim: Claim) -> Beat | None:
-    """A heartbeat; None also for one that is cut: it is being renewed on a disk, or its owner died over it."""
-    blob = journal.objects.get(heartbeat_key(claim.generation))
-    try:
-        doc = json.loads(blob or b"null")
-        return None if doc is None else Beat(**{name: doc[name] for name in Beat.__dataclass_fields__})
-    except (ValueError, KeyError, TypeError):
-        return None
 
 
 def begin(target: Objects, journal: Journal, beside: Journal, *, conditional: bool = True) -> Claim:
@@ -249,6 +109,21 @@ def take_over(target: Objects, journal: Journal, tell: Tell, *, conditional: boo
     return Claim(generation, owner)
 
 
+def tell_nobody(owner: str, passed: float, long: float) -> None:
+    """Nobody is told while an owner is watched."""
+
+
+def warn_watched(owner: str, passed: float, long: float) -> None:
+    """Tell once, as a warning, that an owner is watched."""
+    if passed < POLL_SECONDS / 2:
+        warnings.warn(
+            f"{owner} began this run or went on with it last, and cannot be asked whether it still works: its "
+            f"heartbeat is watched for up to {long:.0f} s",
+            ChronozarrWarning,
+            stacklevel=2,
+        )
+
+
 def successor(journal: Journal, claim: Claim) -> Owner | None:
     """The owner that has taken the run over from this claim; None while nobody has. One request."""
     doc = journal.read(claim_key(claim.generation + 1))
@@ -257,7 +132,7 @@ def successor(journal: Journal, claim: Claim) -> Owner | None:
 
 def _is_gone(journal: Journal, claim: Claim, tell: Tell) -> bool:
     """Whether an owner is gone: at once where that is certain, else after its heartbeat stood still long enough."""
-    first = _beat(journal, claim)
+    first = read_beat(journal, claim)
     begun = time.monotonic()
     long = WATCH_SECONDS if first is None else max(WATCH_SECONDS, 3 * first.period)
     beat = first
@@ -273,7 +148,7 @@ def _is_gone(journal: Journal, claim: Claim, tell: Tell) -> bool:
             return True
         tell(claim.owner.told, passed, long)
         time.sleep(min(POLL_SECONDS, long - passed))
-        beat = _beat(journal, claim)
+        beat = read_beat(journal, claim)
 
 
 def _create(journal: Journal, key: str, document: dict[str, Any], conditional: bool) -> bool:
@@ -287,8 +162,3 @@ def _create(journal: Journal, key: str, document: dict[str, Any], conditional: b
 
 def _document(owner: Owner, target: str, journal: str) -> dict[str, Any]:
     return {"version": __version__, "target": target, "journal": journal, **asdict(owner)}
-
-
-def now() -> str:
-    """The time of day in UTC, to be shown."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

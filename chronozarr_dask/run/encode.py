@@ -218,7 +218,7 @@ def _prepare(
     probe_places(target, journal.objects, storage_options, conditional=claim)
     plan = begun(target, journal, same) if resume else plan_encode(given, spec, options, choice, budget)
     if resume:
-        owned = claims.take_over(target, journal, _tell_watched, conditional=claim)
+        owned = claims.take_over(target, journal, claims.warn_watched, conditional=claim)
         plan = plan or begun(target, journal, same)  # its owner may have written one while it was watched
     else:
         check_space(target, spec)
@@ -250,17 +250,6 @@ def _prepare(
         heartbeat=heartbeat,
         conditional=claim,
     )
-
-
-def _tell_watched(who: str, passed: float, long: float) -> None:
-    """Tell once that an owner is watched."""
-    if passed < claims.POLL_SECONDS / 2:
-        warnings.warn(
-            f"{who} began this run or went on with it last, and cannot be asked whether it still works: its heartbeat "
-            f"is watched for up to {long:.0f} s",
-            ChronozarrWarning,
-            stacklevel=2,
-        )
 
 
 def _source(given: Input, plan: Plan, journal: Journal, spec: StoreSpec) -> FrameSource:

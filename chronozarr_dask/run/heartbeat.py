@@ -8,7 +8,8 @@ from types import TracebackType
 
 from chronozarr_dask.errors import RunError, TargetError
 from chronozarr_dask.run import claims
-from chronozarr_dask.run.claims import Beat, Claim, State
+from chronozarr_dask.run.clock import now
+from chronozarr_dask.run.owners import Beat, Claim, State, heartbeat_key
 from chronozarr_dask.store.journal import Journal
 
 LOST_SECONDS = 8 * claims.BEAT_SECONDS
@@ -92,10 +93,10 @@ class Heartbeat:
             host=owner.host,
             process=owner.process,
             since=owner.since,
-            time=claims.now(),
+            time=now(),
             period=claims.BEAT_SECONDS,
         )
-        self._journal.objects.put(claims.heartbeat_key(self._claim.generation), beat.pack())
+        self._journal.objects.put(heartbeat_key(self._claim.generation), beat.pack())
         self._counter += 1
         self._renewed = begun
 

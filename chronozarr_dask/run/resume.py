@@ -12,6 +12,7 @@ from chronozarr_dask.errors import ChronozarrWarning, ResumeError
 from chronozarr_dask.options import GRACE_SECONDS
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.beginning import Beginning, encode_source, read_beginning
+from chronozarr_dask.run.claims import warn_watched
 from chronozarr_dask.run.engine import Failure
 from chronozarr_dask.run.journals import Run, find_run
 from chronozarr_dask.run.produce import run_document
@@ -116,7 +117,7 @@ def go_on(
     if run.is_committed and (report := finished_report(run)) is not None:
         return report
     if verify is not None:
-        verified = verify_run(run, verify, client=client, tell=_tell_nobody, progress=progress, claim=claim)
+        verified = verify_run(run, verify, client=client, tell=warn_watched, progress=progress, claim=claim)
         if verified.wrong:
             warnings.warn(verified.told, ChronozarrWarning, stacklevel=3)
     how: Any = {"client": client, "resume": True, "progress": progress, "only": only}
@@ -171,7 +172,3 @@ def finished_report(run: Run) -> RunReport | None:
     fields = {name: doc[name] for name in RunReport.__dataclass_fields__ if name in doc}
     given = {"failures": tuple(Failure(**f) for f in doc["failures"]), "warnings": tuple(doc["warnings"])}
     return RunReport(**{**fields, **given})
-
-
-def _tell_nobody(owner: str, passed: float, long: float) -> None:
-    """Nobody is told while an owner is watched."""

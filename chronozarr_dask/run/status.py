@@ -20,10 +20,11 @@ from chronozarr_dask.format.temporal import Selection
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run import claims
-from chronozarr_dask.run.claims import Tell, read_claim, read_heartbeat
+from chronozarr_dask.run.claims import Tell, tell_nobody
 from chronozarr_dask.run.engine import Failure
 from chronozarr_dask.run.journals import Run, find_run
 from chronozarr_dask.run.machine import machine_identity
+from chronozarr_dask.run.owners import read_claim, read_heartbeat
 from chronozarr_dask.run.report import UNDECIDED
 from chronozarr_dask.run.resume import failures, finished_report
 from chronozarr_dask.run.verify import region_of
@@ -154,7 +155,7 @@ def status(
     """
     found = find_run(run, storage_options)
     claim, beat = read_claim(found.journal), read_heartbeat(found.journal)
-    state = _state(found, tell or (lambda owner, passed, long: None))
+    state = _state(found, tell or tell_nobody)
     plan = found.plan
     failed = failures(found) if state != "complete" else []
     passes, is_exact, times = ((), True, array("d")) if plan is None else _passes(found, plan, failed)

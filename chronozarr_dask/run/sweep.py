@@ -20,9 +20,10 @@ from typing import Any
 from chronozarr_dask.errors import ConditionalCreateError, ResumeError
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.run.belongings import is_journal_folder, is_planned, is_planned_folder, turn
-from chronozarr_dask.run.claims import Claim, Tell, take_over
+from chronozarr_dask.run.claims import Tell, take_over, tell_nobody
 from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.journals import Run, find_run
+from chronozarr_dask.run.owners import Claim
 from chronozarr_dask.store.journal import CLAIM
 from chronozarr_dask.store.listing import delete_all, entries, remove_empty
 from chronozarr_dask.store.target import Objects
@@ -127,7 +128,7 @@ def clean(
         _sweep(found, swept, plan, _nothing)
         _sweep_claims(found, swept, _nothing)
         return swept
-    with Heartbeat(found.journal, _claim(found, tell or (lambda owner, passed, long: None))):
+    with Heartbeat(found.journal, _claim(found, tell or tell_nobody)):
         if find_run(run, storage_options).is_committed != swept.committed:
             raise ResumeError(f"{found.target.url} was completed at this moment: look at it, then clean its journal")
         _sweep(found, swept, plan, delete_all)

@@ -98,7 +98,7 @@ def test_what_is_in_flight_finishes_within_the_grace(tmp_path: Path, monkeypatch
 
 
 def czd_beat(target: Path) -> Any:
-    from chronozarr_dask.run.claims import read_heartbeat
+    from chronozarr_dask.run.owners import read_heartbeat
 
     beat = read_heartbeat(Journal(Folder(f"{target}.run")))
     assert beat is not None

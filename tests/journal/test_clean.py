@@ -13,8 +13,8 @@ from chronozarr_dask.errors import ResumeError, TargetError
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.run import sweep
 from chronozarr_dask.run.belongings import is_planned, turn
-from chronozarr_dask.run.claims import Owner, heartbeat_key, read_claim
 from chronozarr_dask.run.journals import find_run
+from chronozarr_dask.run.owners import Owner, heartbeat_key, read_claim
 from chronozarr_dask.run.sweep import clean
 from chronozarr_dask.store.journal import Journal
 from chronozarr_dask.store.target import open_target

@@ -14,8 +14,8 @@ import chronozarr_dask as czd
 from chronozarr_dask.errors import ResumeError, RunError, TargetError
 from chronozarr_dask.run import claims
 from chronozarr_dask.run import status as module
-from chronozarr_dask.run.claims import Beat, heartbeat_key, read_heartbeat
 from chronozarr_dask.run.journals import find_run
+from chronozarr_dask.run.owners import Beat, heartbeat_key, read_heartbeat
 from chronozarr_dask.run.status import status
 from chronozarr_dask.store.folder import Folder
 from chronozarr_dask.store.journal import Journal

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,11 @@ import pytest
 
 from chronozarr_dask.errors import ResumeError, RunError, TargetError
 from chronozarr_dask.run import claims, heartbeat
-from chronozarr_dask.run.claims import Beat, Owner
 from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.machine import process_start
+from chronozarr_dask.run.owners import Beat, Claim, Owner, heartbeat_key, read_beat, read_claim, read_heartbeat
 from chronozarr_dask.store.folder import Folder
-from chronozarr_dask.store.journal import Journal
+from chronozarr_dask.store.journal import Journal, dump
 
 PERIOD = 0.05
 
@@ -55,7 +55,7 @@ class Watched(list[str]):
         self.append(who)
 
 
-def claim_by(journal: Journal, **owner: Any) -> claims.Claim:
+def claim_by(journal: Journal, **owner: Any) -> Claim:
     """A first claim by another process."""
     claim = claims.begin(Folder(f"{journal.url}-of"), journal, journal)
     other = replace(claim.owner, **owner)
@@ -64,10 +64,10 @@ def claim_by(journal: Journal, **owner: Any) -> claims.Claim:
     return replace(claim, owner=other)
 
 
-def beaten(journal: Journal, claim: claims.Claim, **changes: Any) -> None:
+def beaten(journal: Journal, claim: Claim, **changes: Any) -> None:
     owner = claim.owner
     beat = Beat(claim.generation, owner.token, 3, "running", owner.host, owner.process, owner.since, "", PERIOD)
-    journal.objects.put(claims.heartbeat_key(claim.generation), replace(beat, **changes).pack())
+    journal.objects.put(heartbeat_key(claim.generation), replace(beat, **changes).pack())
 
 
 @contextmanager
@@ -86,8 +86,8 @@ def test_a_claim_names_its_owner(target: Folder, journal: Journal) -> None:
     assert (doc["host"], doc["process"]) == (socket.gethostname(), os.getpid())
     assert (doc["target"], doc["journal"]) == (target.url, journal.url)
     assert Owner.of(doc) == claim.owner
-    assert claims.read_claim(journal) == claim
-    assert claims.read_heartbeat(journal) is None
+    assert read_claim(journal) == claim
+    assert read_heartbeat(journal) is None
     with pytest.raises(TargetError, match="still running"):
         claims.begin(target, journal, journal)
 
@@ -95,13 +95,13 @@ def test_a_claim_names_its_owner(target: Folder, journal: Journal) -> None:
 def test_a_heartbeat_counts_and_says_when_it_has_ended(target: Folder, journal: Journal) -> None:
     claim = claims.begin(target, journal, journal)
     with Heartbeat(journal, claim) as beating:
-        first = claims.read_heartbeat(journal)
+        first = read_heartbeat(journal)
         assert first is not None
         assert (first.generation, first.token, first.state) == (1, claim.owner.token, "running")
-        wait_for(lambda: (claims.read_heartbeat(journal) or first).counter >= first.counter + 3)
+        wait_for(lambda: (read_heartbeat(journal) or first).counter >= first.counter + 3)
         beating.check()
         beating.confirm()
-    last = claims.read_heartbeat(journal)
+    last = read_heartbeat(journal)
     assert last is not None
     assert last.state == "ended"
     assert last.counter > first.counter
@@ -187,7 +187,7 @@ def test_while_its_owner_lives_a_run_is_not_taken_over(target: Folder, journal: 
     claim = claims.begin(target, journal, journal)
     with Heartbeat(journal, claim), pytest.raises(ResumeError, match=r"is still running: process \d+ on .*; then go"):
         claims.take_over(target, journal, Watched())
-    assert claims.read_claim(journal) == claim
+    assert read_claim(journal) == claim
 
 
 def test_an_owner_that_ends_while_it_is_watched_is_taken_over(target: Folder, journal: Journal) -> None:
@@ -233,14 +233,14 @@ def test_an_owner_that_was_taken_over_stops(target: Folder, journal: Journal) ->
     claim = claims.begin(target, journal, journal)
     with Heartbeat(journal, claim) as beating:
         beating.confirm()
-        other = claims.Claim(2, Owner.me())
-        journal.objects.put("claim.2.json", claims.dump(claims.asdict(other.owner)))
+        other = Claim(2, Owner.me())
+        journal.objects.put("claim.2.json", dump(asdict(other.owner)))
         with pytest.raises(RunError, match=r"taken over by process \d+"):
             beating.confirm()
         wait_for(lambda: not beating._thread.is_alive())
         with pytest.raises(RunError, match="taken over"):
             beating.check()
-    last = claims._beat(journal, claim)
+    last = read_beat(journal, claim)
     assert last is not None
     assert last.state == "running", "what it says does not matter any more, and it says nothing"
 
