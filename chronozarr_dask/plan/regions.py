@@ -35,6 +35,15 @@ class Region:
         """Name in the journal, for example ``0/3-1-0``: pass, row, column, slab."""
         return f"{self.pass_index}/{self.row}-{self.col}-{self.slab}"
 
+    @classmethod
+    def named(cls, name: str) -> Region | None:
+        """Inverse of `name`; None for what is none."""
+        first, _, rest = name.partition("/")
+        numbers = (first, *rest.split("-"))
+        if len(numbers) != 4 or not all(n.isdecimal() for n in numbers):
+            return None
+        return cls(*map(int, numbers))
+
 
 @dataclass(frozen=True)
 class Pass:

@@ -14,7 +14,6 @@ from typing import Any
 from chronozarr_dask.errors import ChronozarrError, InputError, ResumeError
 from chronozarr_dask.graph.frames import CubeFrames
 from chronozarr_dask.options import EncodeOptions, make_options
-from chronozarr_dask.run.belongings import ARGUMENTS
 from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.encode import run_input
 from chronozarr_dask.run.journals import Run
@@ -24,7 +23,7 @@ from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.source.files import open_source
 from chronozarr_dask.source.stac.hrefs import unsigned
-from chronozarr_dask.store.journal import RECIPE, dump
+from chronozarr_dask.store.journal import ARGUMENTS, RECIPE, dump
 from chronozarr_dask.store.secrets import redacted_urls
 from chronozarr_dask.store.target import secret_options
 

@@ -8,32 +8,36 @@ import re
 from chronozarr_dask.format.layout import COORDINATES, ROOT_DOCUMENT, VOLATILITY
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.run.owners import heartbeat_key
+from chronozarr_dask.store.bucket import PROBE
 from chronozarr_dask.store.journal import (
+    ARGUMENTS,
     CLAIM,
     ESTIMATE,
     FAILURES,
+    HANDOVER,
     ITEMS,
     PLAN,
+    RECEIPTS,
     RECIPE,
     REPORT,
     REPORT_PAGE,
+    SCENES,
     SELECTION,
+    STAGED,
+    STAGING,
     dump,
 )
 
-ARGUMENTS = "arguments.json"
-"""What `encode` was given, but secrets."""
-
 DOCUMENTS = frozenset({RECIPE, ITEMS, PLAN, ESTIMATE, SELECTION, FAILURES, REPORT, REPORT_PAGE, ARGUMENTS})
-PREFIXES = frozenset({"receipts", "scenes", "handover", "staging"})
+PREFIXES = frozenset({RECEIPTS, SCENES, HANDOVER, STAGING})
 """What a run keeps in its journal, beside claims and heartbeats."""
 
-_FIRST = re.compile(rf"receipts/.*|staging/done/.*|{re.escape(SELECTION)}")
+_FIRST = re.compile(rf"{RECEIPTS}/.*|{STAGED}/.*|{re.escape(SELECTION)}")
 """What a resume takes for done."""
 _LAST = re.compile(r"(claim|heartbeat)(\.\d+)?\.json")
 _PART = re.compile(r"\.\d+\.[0-9a-f]{8}\.part$")
 """What a file is called before it gets its name at once: a process that was killed may leave it."""
-_PROBE = re.compile(r"zz-probe-[^/]+")
+_PROBE = re.compile(rf"{PROBE}[^/]+")
 _NUMBER = re.compile(r"0|[1-9]\d*")
 
 

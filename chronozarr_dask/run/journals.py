@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,9 @@ from chronozarr_dask._version import __version__
 from chronozarr_dask.errors import ResumeError, TargetError
 from chronozarr_dask.format.layout import ROOT_DOCUMENT
 from chronozarr_dask.plan.plan import Plan
-from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, claim_url, journal_url
+from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.store.journal import CLAIM, PLAN, RECEIPTS, Journal, claim_url, journal_url
+from chronozarr_dask.store.listing import Entry, entries
 from chronozarr_dask.store.target import Objects, open_target
 
 
@@ -59,6 +61,14 @@ class Run:
                 f"the run in {self.journal.url} was begun by version {version}, this is {__version__}: use that one"
             )
         return Plan.from_json(self.plan_document["plan"])
+
+
+def stored_regions(journal: Journal, plan: Plan) -> Iterator[tuple[Region, Entry]]:
+    """Regions of a plan that have a receipt, with what a listing says of it; in any order."""
+    for entry in entries(journal.objects, RECEIPTS):
+        region = Region.named(entry.key.removeprefix(f"{RECEIPTS}/"))
+        if region is not None and region.pass_index < len(plan.passes):
+            yield region, entry
 
 
 def find_run(url: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Run:

@@ -97,9 +97,13 @@ def encoding_choice(cube: Described, options: EncodeOptions) -> str:
         )
     if options.nan_to_mask and not p.is_float:
         raise InputError(f"nan_to_mask is for float32, the input is {p.name}, which has no NaN; leave it out")
-    if options.encoding == "auto" and (not p.star_delta or cube.n_time == 1 or options.anchor_interval == 1):
-        return "none"
-    return options.encoding
+    measures = can_measure(cube.dtype, cube.n_time, options.anchor_interval)
+    return "none" if options.encoding == "auto" and not measures else options.encoding
+
+
+def can_measure(dtype: str, n_time: int, anchor_interval: int) -> bool:
+    """Whether `auto` has something to measure: there are residuals of this type and schedule (4.1, 4.3)."""
+    return profile(dtype).star_delta and n_time > 1 and anchor_interval > 1
 
 
 def make_spec(cube: Described, options: EncodeOptions) -> StoreSpec:

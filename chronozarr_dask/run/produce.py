@@ -13,7 +13,7 @@ from chronozarr_dask.format.times import render_time
 from chronozarr_dask.options import EncodeOptions, make_options
 from chronozarr_dask.options.recipe import ENCODE_FIELDS, PRODUCT, Recipe
 from chronozarr_dask.plan.regions import Region
-from chronozarr_dask.run.belongings import ARGUMENTS, recipe_arguments
+from chronozarr_dask.run.belongings import recipe_arguments
 from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.composites import Composites, make_composites, make_provenance
 from chronozarr_dask.run.encode import run_input
@@ -25,7 +25,7 @@ from chronozarr_dask.run.recipes import Document, flat, read_recipe
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.scenebook import SceneBook, UsedScene
 from chronozarr_dask.run.scenebytes import scene_reading
-from chronozarr_dask.store.journal import ITEMS, PLAN, RECIPE, Journal, dump, journal_url
+from chronozarr_dask.store.journal import ARGUMENTS, ITEMS, PLAN, RECIPE, Journal, dump, journal_url
 from chronozarr_dask.store.target import open_target
 
 NOT_PRODUCT = frozenset({"source.page_size", "source.sign"})

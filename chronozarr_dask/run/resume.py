@@ -18,7 +18,7 @@ from chronozarr_dask.run.journals import Run, find_run
 from chronozarr_dask.run.produce import run_document
 from chronozarr_dask.run.progress import Progress
 from chronozarr_dask.run.report import RunReport
-from chronozarr_dask.run.verify import Depth, region_of, verify_run
+from chronozarr_dask.run.verify import Depth, verify_run
 from chronozarr_dask.store.journal import FAILURES, REPORT
 
 
@@ -140,7 +140,7 @@ def failed_regions(run: Run) -> frozenset[Region]:
     """The regions that failed and are not stored; ResumeError where there is none."""
     if run.is_committed:
         raise ResumeError(f"{run.target.url} is complete: nothing failed")
-    found = frozenset(r for f in failures(run) if (r := region_of(f.region)) is not None)
+    found = frozenset(r for f in failures(run) if (r := Region.named(f.region)) is not None)
     if not found:
         raise ResumeError(
             f"no region of the run into {run.target.url} has failed: go on with `chronozarr-dask resume "
@@ -158,7 +158,7 @@ def failures(run: Run) -> list[Failure]:
             doc = json.loads(line)
         except ValueError:  # it was cut while it was written
             continue
-        region = region_of(doc["region"])
+        region = Region.named(doc["region"])
         if region is not None and run.journal.receipt(region) is None:
             out.append(Failure(doc["region"], doc["error"], doc["tries"]))
     return out

@@ -10,8 +10,7 @@ import os
 import time
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -22,25 +21,21 @@ from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run import claims
 from chronozarr_dask.run.claims import Tell, tell_nobody
 from chronozarr_dask.run.engine import Failure
-from chronozarr_dask.run.journals import Run, find_run
+from chronozarr_dask.run.journals import Run, find_run, stored_regions
 from chronozarr_dask.run.machine import machine_identity
 from chronozarr_dask.run.owners import read_claim, read_heartbeat
+from chronozarr_dask.run.pace import WINDOW_SECONDS
+from chronozarr_dask.run.prepare import can_measure
 from chronozarr_dask.run.report import UNDECIDED
 from chronozarr_dask.run.resume import failures, finished_report
-from chronozarr_dask.run.verify import region_of
-from chronozarr_dask.store.journal import SELECTION, Journal
-from chronozarr_dask.store.listing import Entry, entries
+from chronozarr_dask.store.inorder import in_order
+from chronozarr_dask.store.journal import SELECTION
 
 State = Literal["complete", "running", "stopped"]
-
-WINDOW_SECONDS = 600.0
-"""Speed is that of the last ten minutes before the last receipt: regions may take minutes each."""
 
 MOST_READ = 1024
 """Receipts that are read; of more, every n-th."""
 
-RECEIPTS = "receipts"
-READERS = 16
 TOLD = 5
 """Failures that are told."""
 
@@ -202,9 +197,11 @@ def _encoding(run: Run) -> str:
         return UNDECIDED
     if (report := finished_report(run)) is not None:
         return report.encoding
-    named = str(doc["identity"].get("encoding", "auto"))
-    if named != "auto":
-        return named
+    of = doc["identity"]
+    if of["encoding"] != "auto":
+        return str(of["encoding"])
+    if not can_measure(of["dtype"], of["n_time"], of["anchor_interval"]):
+        return "none"
     chosen = run.journal.read(SELECTION)
     if chosen is None:
         return UNDECIDED
@@ -215,20 +212,19 @@ def _passes(run: Run, plan: Plan, failed: Sequence[Failure]) -> tuple[tuple[Pass
     """The passes, whether their bytes are exact, and when the receipts were written."""
     step = -(-plan.n_regions // MOST_READ)
     counts, picked, times = Counter[int](), list[Region](), array("d")
-    for i, (region, entry) in enumerate(_listed(run.journal, plan)):
+    for i, (region, entry) in enumerate(stored_regions(run.journal, plan)):
         counts[region.pass_index] += 1
         if entry.modified is not None:
             times.append(entry.modified)
         if i % step == 0:
             picked.append(region)
     read, nbytes = Counter[int](), Counter[int]()
-    with ThreadPoolExecutor(READERS) as pool:
-        for region, receipt in zip(picked, pool.map(run.journal.receipt, picked), strict=True):
-            if receipt is None:  # torn: its region is not done
-                counts[region.pass_index] -= 1
-                continue
-            read[region.pass_index] += 1
-            nbytes[region.pass_index] += receipt.n_bytes
+    for region, receipt in zip(picked, in_order(run.journal.receipt, picked), strict=True):
+        if receipt is None:  # torn: its region is not done
+            counts[region.pass_index] -= 1
+            continue
+        read[region.pass_index] += 1
+        nbytes[region.pass_index] += receipt.n_bytes
     n_failed = Counter(int(f.region.partition("/")[0]) for f in failed)
     out = []
     for p in plan.passes:
@@ -238,16 +234,8 @@ def _passes(run: Run, plan: Plan, failed: Sequence[Failure]) -> tuple[tuple[Pass
     return tuple(out), step == 1, times
 
 
-def _listed(journal: Journal, plan: Plan) -> Iterator[tuple[Region, Entry]]:
-    """Regions of the plan that have a receipt."""
-    for entry in entries(journal.objects, RECEIPTS):
-        region = region_of(entry.key.removeprefix(f"{RECEIPTS}/"))
-        if region is not None and region.pass_index < len(plan.passes):
-            yield region, entry
-
-
 def _per_second(times: array[float]) -> float | None:
-    """Receipts in a second, over the last ten minutes of them; None where there are too few to tell."""
+    """Receipts in a second, over the last `WINDOW_SECONDS` before the last; None where there are too few to tell."""
     last = max(times, default=0.0)
     recent = [t for t in times if t > last - WINDOW_SECONDS]
     seconds = last - min(recent, default=last)

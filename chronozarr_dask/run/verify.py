@@ -9,7 +9,7 @@ of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,12 +20,12 @@ from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.claims import Tell, take_over
 from chronozarr_dask.run.engine import run_all
 from chronozarr_dask.run.heartbeat import Heartbeat
-from chronozarr_dask.run.journals import Run
+from chronozarr_dask.run.journals import Run, stored_regions
 from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.progress import Meter, NoProgress, Progress
 from chronozarr_dask.run.workers import Build, Workers, make_workers
 from chronozarr_dask.store.deep.receipts import Ledger
-from chronozarr_dask.store.journal import Journal, receipt_key
+from chronozarr_dask.store.journal import STAGED, Journal, receipt_key, staged_key
 from chronozarr_dask.store.listing import delete_all, names
 from chronozarr_dask.store.target import Objects
 
@@ -94,7 +94,7 @@ def verify_run(
     with Heartbeat(run.journal, take_over(run.target, run.journal, tell, conditional=claim)) as heartbeat:
         workers.check = heartbeat.check
         try:
-            done = set(_receipts(run.journal, plan))
+            done = {region for region, _ in stored_regions(run.journal, plan)}
             wrong, verified = _compare(run, plan, done, depth, workers, progress or NoProgress())
         except BaseException:
             workers.close(cancel=True)
@@ -103,24 +103,6 @@ def verify_run(
         again = _with_what_goes_along(plan, wrong) & done
         _forget(run.target, run.journal, plan, wrong, again)
     return replace(verified, again=tuple(r.name for r in sorted(again)))
-
-
-def _receipts(journal: Journal, plan: Plan) -> Iterator[Region]:
-    """Regions with a receipt."""
-    known = {p.index for p in plan.passes}
-    for key in names(journal.objects, "receipts"):
-        region = region_of(key.removeprefix("receipts/"))
-        if region is not None and region.pass_index in known:
-            yield region
-
-
-def region_of(name: str) -> Region | None:
-    """The region of a name, as ``0/3-1-0``; None for what is none."""
-    first, _, rest = name.partition("/")
-    numbers = (first, *rest.split("-"))
-    if len(numbers) != 4 or not all(n.isdecimal() for n in numbers):
-        return None
-    return Region(*map(int, numbers))
 
 
 def _compare(
@@ -169,9 +151,9 @@ def _forget(
     The receipts last: until then the same command finds the same again.
     """
     extra = [key for region in wrong for key in _left_out(journal, plan, region)]
-    marks = {f"staging/done/{region.name}" for region in again}
+    marks = {staged_key(region.name) for region in again}
     if plan.staged and again:  # by blocks, each of which may serve many regions
-        marks = set(names(journal.objects, "staging/done"))
+        marks = set(names(journal.objects, STAGED))
     delete_all(target, extra)
     delete_all(journal.objects, sorted(marks))
     delete_all(journal.objects, [receipt_key(region) for region in sorted(again, reverse=True)])

@@ -1,7 +1,9 @@
 """The journal: everything a run knows about itself, in a prefix beside the store, never inside it.
 
-claim.json  recipe.yaml  items.json  plan.json  estimate.json  selection.json  receipts/<pass>/<region>
-scenes/<pass>/<region>.json  handover/  staging/  failures.jsonl  report.json  report.html
+claim.json  claim.<n>.json  heartbeat.json  heartbeat.<n>.json  (`run.owners`)
+arguments.json  recipe.yaml  items.json  plan.json  estimate.json  selection.json
+receipts/<pass>/<region>  scenes/<pass>/<region>.json  handover/  staging/
+failures.jsonl  report.json  report.html
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from chronozarr_dask.store.target import Objects
 
 SUFFIX = ".run"
 CLAIM = "claim.json"
+ARGUMENTS = "arguments.json"
+"""What `encode` was given, but secrets; of a recipe, where its relative paths begin."""
 RECIPE = "recipe.yaml"
 ITEMS = "items.json"
 PLAN = "plan.json"
@@ -27,7 +31,11 @@ SELECTION = "selection.json"
 FAILURES = "failures.jsonl"
 REPORT = "report.json"
 REPORT_PAGE = "report.html"
-TEMPORARY = ("staging", "handover")
+RECEIPTS, SCENES, HANDOVER, STAGING = "receipts", "scenes", "handover", "staging"
+"""Prefixes."""
+STAGED = f"{STAGING}/done"
+"""Prefix of the marks of what is staged whole."""
+TEMPORARY = (STAGING, HANDOVER)
 """Prefixes that go after the commit."""
 
 
@@ -80,10 +88,6 @@ class Journal:
     def url(self) -> str:
         """Where it is."""
         return self.objects.url
-
-    def claim(self, what: Mapping[str, Any]) -> bool:
-        """Create the claim; False when another run holds it."""
-        return self.objects.create(CLAIM, _dump({"journal_version": JOURNAL_VERSION, **what}))
 
     def read(self, name: str) -> dict[str, Any] | None:
         """A JSON document of the journal, None where there is none.
@@ -138,28 +142,29 @@ class Journal:
 
 def receipt_key(region: Region) -> str:
     """Key of a region's receipt."""
-    return f"receipts/{region.name}"
+    return f"{RECEIPTS}/{region.name}"
 
 
 def notes_key(region: Region) -> str:
     """Key of what the composites of a region tell of their scenes."""
-    return f"scenes/{region.name}.json"
+    return f"{SCENES}/{region.name}.json"
 
 
 def handover_key(region: Region, name: str) -> str:
     """Key of what a region hands to the next slab of its place, for data or a plane."""
-    return f"handover/{region.name}/{name}"
+    return f"{HANDOVER}/{region.name}/{name}"
 
 
 def staging_key(region: Region, name: str, part: str) -> str:
     """Key of a staged part of the source, for the region that will store it."""
-    return f"staging/{region.name}/{name}/{part}"
+    return f"{STAGING}/{region.name}/{name}/{part}"
+
+
+def staged_key(name: str) -> str:
+    """Key of the mark that a block or a region is staged: written after its last piece was acknowledged."""
+    return f"{STAGED}/{name}"
 
 
 def dump(doc: Mapping[str, Any]) -> bytes:
     """A document of the journal as its bytes."""
-    return _dump({"journal_version": JOURNAL_VERSION, **doc})
-
-
-def _dump(doc: Mapping[str, Any]) -> bytes:
-    return (json.dumps(doc, indent=2) + "\n").encode()
+    return (json.dumps({"journal_version": JOURNAL_VERSION, **doc}, indent=2) + "\n").encode()

@@ -54,6 +54,12 @@ def test_a_run_that_has_stored_nothing(tmp_path: Path, stage: str) -> None:
     assert status(tmp_path / "s").passes == ()
 
 
+@pytest.mark.parametrize(("n_time", "interval"), [(1, 6), (4, 1)])
+def test_auto_with_nothing_to_measure_is_decided_from_the_beginning(tmp_path: Path, n_time: int, interval: int) -> None:
+    interrupt(tmp_path / "s", "run", 0, make_cube(n_time), anchor_interval=interval)
+    assert status(tmp_path / "s").encoding == "none"
+
+
 def test_a_complete_run(tmp_path: Path) -> None:
     report = czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
     found = status(tmp_path / "s")

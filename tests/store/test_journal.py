@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.plan.regions import Region
-from chronozarr_dask.store.folder import Folder
 from chronozarr_dask.store.journal import Journal, handover_key, journal_url, receipt_key, staging_key
 from chronozarr_dask.store.receipts import Receipt, Stored
 from tests.store.stores import Memory
@@ -44,13 +42,6 @@ def test_keys_are_derived_from_the_region():
     assert receipt_key(region) == "receipts/1/3-1-0"
     assert handover_key(region, "mask") == "handover/1/3-1-0/mask"
     assert staging_key(region, "data", "0-32-64") == "staging/1/3-1-0/data/0-32-64"
-
-
-def test_a_claim_is_had_once(tmp_path: Path):
-    first, second = (Journal(Folder(str(tmp_path / "s.run"))) for _ in range(2))
-    assert first.claim({"process": 1})
-    assert not second.claim({"process": 2})
-    assert json.loads((tmp_path / "s.run/claim.json").read_text()) == {"journal_version": 1, "process": 1}
 
 
 def test_documents_have_a_version():
