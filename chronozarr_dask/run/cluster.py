@@ -60,6 +60,7 @@ class Cluster:
         self._workers: dict[str, int] = {}
         self._answered = self._asked = self._had_workers = time.monotonic()
         self._is_told = False
+        self._pending: dict[Any, tuple[Any, str]] = {}
         self._refresh()
         if not self._workers:
             self._await_first()
@@ -69,7 +70,6 @@ class Cluster:
         self.memory = memory or int(min(limits, default=memory_limit() // len(self._workers)) * DEFAULT_SHARE)
         self._in_flight = self.process_threads
         self._busy: Counter[str] = Counter()
-        self._pending: dict[Any, tuple[Any, str]] = {}
         self._completed: SimpleQueue[Any] = SimpleQueue()
         self.dashboard = dashboard_link(client)
 
@@ -102,9 +102,22 @@ class Cluster:
         joined = found.keys() - self._workers.keys()
         if joined:
             check_versions(self._client, joined)
+        lost_all = bool(joined) and not found.keys() & self._workers.keys()
         self._workers = found
         self._note_workers()
+        if lost_all:
+            self._give_up()
         return bool(joined)
+
+    def _give_up(self) -> None:
+        """Cancel what was sent to workers that are gone, when all were: their regions are tried again.
+
+        A task may run elsewhere than where it was sent; but one that was waiting while there was no worker at all is
+        kept by the scheduler (2026.8.0) for the very worker that it was sent to, which does not come back.
+        """
+        stuck = [f for f, (_, place) in self._pending.items() if place not in self._workers and not f.done()]
+        if stuck:
+            self._client.cancel(stuck, force=True)
 
     def _note_workers(self) -> None:
         if self._workers:
