@@ -99,6 +99,7 @@ class Stage:
 
         environment = {**self.environment, OWNER: SHARED}
         config = {"distributed.worker.preload": ["tests.chaos.gate"], "distributed.nanny.environ": environment}
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})  # else a slow start ends a nanny
         with dask.config.set(config):
             made = LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
         self.stack.callback(_close, made)

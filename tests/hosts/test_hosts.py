@@ -178,6 +178,7 @@ def test_a_worker_is_cut_off_and_another_is_switched_off(rack: Rack, bucket: Buc
     note("the client ended with exit code 0")
 
     assert bucket.objects("disturbed") == bucket.objects("quiet")
+    assert bucket.puts("disturbed.run")["heartbeat.json"] > 1, "what is put twice is counted twice"
     twice = {key: n - 1 for key, n in bucket.puts("disturbed").items() if n > 1}
     redone = {regions[key] for key in twice}
     note(f"byte-equal; put twice: {sum(twice.values())} objects, of the regions {', '.join(sorted(redone)) or '-'}")
