@@ -154,21 +154,12 @@ class _Case:
         return self.spec.layout
 
     @property
-    def pixel_bytes(self) -> int:
-        """Of one timestep: all bands, and the planes."""
-        return self.layout.n_band * np.dtype(self.spec.dtype).itemsize + len(self.spec.planes)
-
-    @property
     def arrays(self) -> int:
         return 1 + len(self.spec.planes)
 
-    def raw(self, level: int) -> int:
-        """Bytes of a level's pixels."""
-        return self.layout.n_time * math.prod(self.layout.level_size(level)) * self.pixel_bytes
-
     def padded(self, level: int) -> int:
         """Bytes of a level's chunks: that is what is compressed."""
-        return self.layout.n_time * self.cells(level) * self.layout.chunk_size**2 * self.pixel_bytes
+        return self.layout.n_time * self.cells(level) * self.layout.chunk_size**2 * self.spec.pixel_bytes
 
     def cells(self, level: int) -> int:
         return math.prod(self.layout.grid(level))
@@ -221,13 +212,13 @@ def estimate(
         stages["select"], sampled = _select(case)
     stages["run"] = _run(case, 0.0 if plan.staged else 1 - sampled)
     stages["commit"] = _commit(case)
-    stored = sum(int(case.raw(k) * case.kept()) for k in range(case.layout.n_levels))
+    stored = sum(int(case.spec.raw_bytes(k) * case.kept()) for k in range(case.layout.n_levels))
     return Estimate(stages, threads, count_tasks(plan), reading.nbytes, stored, encoding)
 
 
 def _stage(case: _Case) -> Stage:
     """The source once into the journal, cut along the regions."""
-    nbytes, pieces = case.raw(0), case.plan.passes[0].n_regions * case.arrays
+    nbytes, pieces = case.spec.raw_bytes(0), case.plan.passes[0].n_regions * case.arrays
     core = (nbytes * case.speeds.staged_ns + case.reading.core_ns(case.speeds)) / 1e9
     out = Stage(pieces, nbytes, int(nbytes * case.kept()), 0, pieces, 0, _source_gets(case, 1.0), core)
     return case.timed(out, pieces)
@@ -241,7 +232,7 @@ def _select(case: _Case) -> tuple[Stage, float]:
     share = regions / plan.passes[0].n_regions
     nbytes = cells * case.layout.n_time * cs**2 * case.layout.n_band * np.dtype(case.spec.dtype).itemsize
     core = 2 * nbytes * case.speeds.codec_ns(case.spec.codec)
-    kept = 0 if plan.staged else int(case.raw(0) * share)
+    kept = 0 if plan.staged else int(case.spec.raw_bytes(0) * share)
     core += kept * case.speeds.staged_ns + (0.0 if plan.staged else share * case.reading.core_ns(case.speeds))
     read = 0 if plan.staged else int(case.reading.nbytes * share)
     gets = 0 if plan.staged else _source_gets(case, share)
@@ -264,7 +255,7 @@ def _run(case: _Case, reads: float) -> Stage:
     out = Stage(
         units=plan.n_regions,
         bytes_in=int(case.reading.nbytes * reads) + sum(nbytes for nbytes, _ in again),
-        bytes_out=sum(int(case.raw(k) * case.kept()) for k in range(layout.n_levels)),
+        bytes_out=sum(int(case.spec.raw_bytes(k) * case.kept()) for k in range(layout.n_levels)),
         objects=objects,
         puts=objects + plan.n_regions * (2 if case.reading.is_composite else 1) + handovers,
         gets=sum(n for _, n in again) + 2 * handovers,
@@ -277,7 +268,8 @@ def _run(case: _Case, reads: float) -> Stage:
 def _read_again(case: _Case, p: Pass) -> tuple[int, int]:
     """Bytes and requests of what a later pass reads of the store; of a shard its index, and its chunks at once."""
     each = 1 if case.layout.shard_time is None else 2
-    return int(case.raw(p.base) * case.kept()), case.cells(p.base) * case.layout.n_objects_t * case.arrays * each
+    requests = case.cells(p.base) * case.layout.n_objects_t * case.arrays * each
+    return int(case.spec.raw_bytes(p.base) * case.kept()), requests
 
 
 def _handovers(case: _Case) -> int:

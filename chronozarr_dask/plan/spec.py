@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from chronozarr_dask.format.arrays import ArrayMeta, data_meta, documents, plane_meta
 from chronozarr_dask.format.attributes import Root, ShardBytes, mirror
@@ -56,6 +59,15 @@ class StoreSpec:
     def no_value(self) -> Number | None:
         """What stands for no value among the pixels: nodata, or nothing where a mask tells (2.3)."""
         return None if MASK in self.planes else self.nodata
+
+    @property
+    def pixel_bytes(self) -> int:
+        """Bytes of a pixel in one timestep: all bands, and the planes."""
+        return self.layout.n_band * np.dtype(self.dtype).itemsize + len(self.planes)
+
+    def raw_bytes(self, level: int) -> int:
+        """Bytes of a level's pixels in all timesteps."""
+        return self.layout.n_time * math.prod(self.layout.level_size(level)) * self.pixel_bytes
 
     def temporal(self, encoding: Encoding, selection: Selection | None = None) -> Temporal:
         """The ``temporal`` block for an encoding."""

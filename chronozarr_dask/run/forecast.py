@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
 
 from chronozarr_dask.errors import ChronozarrError
 from chronozarr_dask.format.temporal import ENCODINGS
@@ -127,7 +124,8 @@ def forecast_input(
     choice = encoding_choice(given.described, options)
     budget = Budget(workers.memory, workers.process_threads, workers.threads)
     plan = plan_encode(given, spec, options, choice, budget)
-    raw, layout, book = _raw_bytes(spec), spec.layout, given.book
+    layout, book = spec.layout, given.book
+    raw = sum(map(spec.raw_bytes, range(layout.n_levels)))
     target = open_target(place.url, dict(place.storage_options))
     how: Any = {"choice": choice, "threads": workers.threads, "remote": "://" in target.url}
     speeds = Speeds() if prices is None else prices.speeds
@@ -161,12 +159,6 @@ def forecast_input(
         currency=None if prices is None else prices.currency,
         refused=_refused(target, place, spec),
     )
-
-
-def _raw_bytes(spec: StoreSpec) -> int:
-    layout = spec.layout
-    one = layout.n_band * np.dtype(spec.dtype).itemsize + len(spec.planes)
-    return sum(layout.n_time * math.prod(layout.level_size(k)) * one for k in range(layout.n_levels))
 
 
 def _refused(target: Objects, place: Place, spec: StoreSpec) -> tuple[str, ...]:

@@ -13,12 +13,8 @@ from chronozarr_dask.graph.frames import FrameSource, StagedFrames
 from chronozarr_dask.graph.region import Job, RegionDone, region_receipt
 from chronozarr_dask.graph.staging import (
     SamplePart,
-    StagedBlock,
-    blocks_to_stage,
     measure_part,
     sample_parts,
-    stage_block,
-    stage_region,
     staged_sample,
 )
 from chronozarr_dask.options import EncodeOptions
@@ -35,6 +31,7 @@ from chronozarr_dask.run.order import Chosen, Order
 from chronozarr_dask.run.progress import Meter, Progress, Step
 from chronozarr_dask.run.report import Ledger, RunReport
 from chronozarr_dask.run.scenebook import SceneBook, Scenes
+from chronozarr_dask.run.staging import Stager
 from chronozarr_dask.run.workers import Build, Workers
 from chronozarr_dask.store.commit import Tally, commit, tally
 from chronozarr_dask.store.inorder import in_order
@@ -86,8 +83,10 @@ class Encode:
     only: frozenset[Region] | None = None
     heartbeat: Heartbeat | None = None
     conditional: bool = True
-    staged_bytes: int = 0
     ledger: Ledger = field(default_factory=Ledger)
+
+    def __post_init__(self) -> None:
+        self._stager = Stager(self.workers, self.journal, self.plan)
 
     def finish(self, clock: Clock, progress: Progress) -> RunReport:
         """Run to the end and give the report."""
@@ -95,8 +94,9 @@ class Encode:
         done = self._done()
         self.ledger.regions_resumed = sum(done)
         if self.plan.staged and not all(done):
+            assert isinstance(self.source, StagedFrames)
             with clock.stage("stage"):
-                self._stage_all(progress)
+                self._stager.everything(self.source, progress)
         encoding, selection = self.ledger.encoding, self.ledger.selection = self._select(clock, progress)
         with clock.stage("run"):
             outcome = self._run(encoding, done, progress)
@@ -119,18 +119,6 @@ class Encode:
         receipts = in_order(self.journal.receipt, self.plan.regions())
         return [receipt is not None for receipt in receipts]
 
-    def _stage_all(self, progress: Progress) -> None:
-        """Compute each source block once and keep its pieces; blocks of an earlier run are found by their marks."""
-        staged = self.source
-        assert isinstance(staged, StagedFrames)
-        blocks = list(blocks_to_stage(staged))
-        left = [b for b in blocks if self.journal.objects.size(_mark(b)) is None]
-        meter = self._meter(progress, "stage", len(blocks), done=len(blocks) - len(left))
-        for block, (nbytes, taken) in run_all(self.workers, left, lambda b: partial(stage_block, staged, b), meter):
-            self.journal.objects.put(_mark(block), b"")
-            self.staged_bytes += nbytes
-            meter.done(bytes_in=taken.nbytes, bytes_out=nbytes, lost=taken.lost)
-
     def _meter(self, progress: Progress, stage: str, total: int, done: int = 0) -> Meter:
         return Meter(progress, stage, total, done=done, dashboard=self.workers.dashboard)
 
@@ -143,37 +131,15 @@ class Encode:
                 self.source = staged_sample(self.source, self.plan, self.journal.objects, self.spec)
             doc = self.journal.read(SELECTION)
             if doc is not None:
-                self.source = self._still_staged(self.source)
+                self.source = self._stager.still_staged(self.source)
                 selection = Selection(doc["sampled_cells"], doc["star_delta_bytes"], doc["plain_bytes"])
                 return selection.encoding, selection
             assert isinstance(self.source, StagedFrames)
             if not self.plan.staged:
-                self._stage_sample(self.source, progress)
+                self._stager.sample(self.source, progress)
             selection = self._measure(self.source, progress)
             self.journal.write(SELECTION, {name: getattr(selection, name) for name in Selection.__dataclass_fields__})
             return selection.encoding, selection
-
-    def _still_staged(self, source: FrameSource) -> FrameSource:
-        """The source with those sampled regions staged whose marks are there: others were done, and are done again."""
-        if not isinstance(source, StagedFrames) or source.regions is None or not source.maps:
-            return source
-        marked = [r for r in source.regions if self.journal.objects.size(_mark(r)) is not None]
-        return replace(source, regions=frozenset(marked))
-
-    def _stage_sample(self, staged: StagedFrames, progress: Progress) -> None:
-        regions = sorted(self.plan.sampled_regions())
-        left = [r for r in regions if staged.maps and self.journal.objects.size(_mark(r)) is None]
-        if not left:
-            return
-        meter = self._meter(progress, "stage", len(left))
-
-        def build(region: Region) -> Build:
-            return partial(stage_region, staged, self.journal, region)
-
-        for region, (nbytes, taken) in run_all(self.workers, left, build, meter):
-            self.journal.objects.put(_mark(region), b"")
-            self.staged_bytes += nbytes
-            meter.done(bytes_in=taken.nbytes, bytes_out=nbytes, lost=taken.lost)
 
     def _measure(self, staged: StagedFrames, progress: Progress) -> Selection:
         cells = sampled_cells(*self.spec.layout.grid(0))
@@ -183,12 +149,12 @@ class Encode:
             how: Any = {"fill_masked": self.options.fill_masked, "gap_fill": self.gap_fill}
             return lambda unit: measure_part(staged, self.spec, self.plan, part, unit=unit, **how)
 
-        delta, plain = 0, 0
+        star_delta, plain = 0, 0
         meter = self._meter(progress, "select", len(parts))
         for _, sizes in run_all(self.workers, parts, build, meter):
-            delta, plain = delta + sizes[0], plain + sizes[1]
+            star_delta, plain = star_delta + sizes[0], plain + sizes[1]
             meter.done()
-        return Selection(len(cells), delta, plain)
+        return Selection(len(cells), star_delta, plain)
 
     def _run(self, encoding: Encoding, done: list[bool], progress: Progress) -> Outcome:
         job = Job(
@@ -283,7 +249,7 @@ class Encode:
             regions_done=ledger.regions_resumed + ledger.regions,
             regions_resumed=ledger.regions_resumed,
             attempt=ledger.attempt(),
-            staged_bytes=self.staged_bytes,
+            staged_bytes=self._stager.nbytes,
             warnings=(*self.warnings, *flags, *told),
             scenes=None if scenes is None else scenes.to_json(),
             began=clock.began,
@@ -294,8 +260,3 @@ class Encode:
         layout = self.spec.layout
         n_pixels = layout.n_time * layout.height * layout.width
         return flag_warnings(self.spec.bands, total.values, self.spec.no_value, n_pixels)
-
-
-def _mark(item: StagedBlock | Region) -> str:
-    """Key of the sign that a block is staged: written after its last piece was acknowledged."""
-    return f"staging/done/{item.key if isinstance(item, StagedBlock) else item.name}"

@@ -17,11 +17,11 @@ Result = TypeVar("Result")
 
 
 def in_order(
-    function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = THREADS
+    function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = THREADS, ahead: int = AHEAD
 ) -> Generator[Result, None, None]:
     """``map(function, items)`` with several calls at once: items are taken, and results are given, in their order.
 
-    At most `AHEAD` items for each thread are begun before their results are taken, so memory does not grow with the
+    At most `ahead` items for each thread are begun before their results are taken, so memory does not grow with the
     number of items. An error of the function is raised where its result would be.
     """
     pending: deque[Future[Result]] = deque()
@@ -29,7 +29,7 @@ def in_order(
         try:
             for item in items:
                 pending.append(pool.submit(function, item))
-                if len(pending) == threads * AHEAD:
+                if len(pending) == threads * ahead:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()

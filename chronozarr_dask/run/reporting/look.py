@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from chronozarr_dask.format.bands import Band
 from chronozarr_dask.format.dtypes import valid_pixels
 from chronozarr_dask.format.layout import COVERAGE, MASK
 from chronozarr_dask.run.reporting.choice import Kind, Part
+from chronozarr_dask.store.inorder import in_order
 from chronozarr_dask.store.reader import Store
 
 Array = npt.NDArray[Any]
@@ -24,7 +24,7 @@ PLACES = 4
 PERCENTILES = (2.0, 98.0)
 SAMPLED = 20_000
 """Values of a timestep that the stretch looks at."""
-AHEAD = 4
+AT_ONCE = 4
 """Timesteps that are read at a time."""
 
 
@@ -83,14 +83,7 @@ def kind_of(store: Store) -> Kind:
 
 def frames(store: Store, part: Part) -> Iterator[Frame]:
     """The timesteps of a part, in order, a few read ahead."""
-    with ThreadPoolExecutor(AHEAD, "report") as pool:
-        waiting: deque[Future[Frame]] = deque()
-        for t in part.times:
-            waiting.append(pool.submit(_frame, store, part, t))
-            if len(waiting) >= AHEAD:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    yield from in_order(partial(_frame, store, part), part.times, threads=AT_ONCE, ahead=1)
 
 
 def _frame(store: Store, part: Part, t: int) -> Frame:
