@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,20 +14,24 @@ from chronozarr_dask.cli.output import (
     StorageOption,
     check_prices,
     errors_told,
-    print_json,
     read_storage_options,
-    screen,
     warnings_told,
 )
 from chronozarr_dask.cli.parameters import read_options, with_encode_options
 from chronozarr_dask.cli.progress import Bars
-from chronozarr_dask.errors import ChronozarrWarning
+from chronozarr_dask.cli.work import (
+    WORK,
+    FailFastOption,
+    GraceOption,
+    NoClaimOption,
+    QuietOption,
+    SourceOption,
+    print_report,
+)
 from chronozarr_dask.options import GRACE_SECONDS
 
 if TYPE_CHECKING:
     from chronozarr_dask.run.report import RunReport
-
-WORK = "Work"
 
 
 @with_encode_options
@@ -55,24 +58,9 @@ def encode_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run.", rich_help_panel=WORK)
     ] = False,
-    fail_fast: Annotated[
-        bool,
-        typer.Option("--fail-fast", help="End the run by the first region that failed 3 times.", rich_help_panel=WORK),
-    ] = False,
-    no_claim: Annotated[
-        bool,
-        typer.Option(
-            "--no-claim",
-            help="For stores without conditional creates: you see to it that only one run writes.",
-            rich_help_panel=WORK,
-        ),
-    ] = False,
-    grace: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", min=0, help="For regions in flight after SIGTERM or Ctrl-C.", rich_help_panel=WORK
-        ),
-    ] = GRACE_SECONDS,
+    fail_fast: FailFastOption = False,
+    no_claim: NoClaimOption = False,
+    grace: GraceOption = GRACE_SECONDS,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -90,14 +78,9 @@ def encode_command(
         ),
     ] = None,
     storage_option: StorageOption = None,
-    source_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="As --storage-option, for the source's URL."),
-    ] = None,
+    source_option: SourceOption = None,
     as_json: JsonOption = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress and no summary; warnings and errors only.")
-    ] = False,
+    quiet: QuietOption = False,
     **given: Any,
 ) -> None:
     """Encode a NetCDF file, a Zarr store or a stack of GeoTIFFs as a chronozarr v0.2 store.
@@ -123,12 +106,7 @@ def encode_command(
         interruptible(bars, target, target_options, options["journal"]),
     ):
         report = _encode((source, from_options, date_format, options), target, target_options, bars, scheduler, **how)
-    if as_json:
-        print_json(report.to_json())
-    elif not quiet:
-        from chronozarr_dask.cli.summary import print_summary
-
-        print_summary(screen(), report, target, remote=bool(storage_option))
+    print_report(report, target, remote=bool(storage_option), as_json=as_json, quiet=quiet)
 
 
 def _forecast(
@@ -169,6 +147,5 @@ def _encode(
     from chronozarr_dask.run.beginning import Source, encode_source  # with Dask: not for bad usage
     from chronozarr_dask.run.clients import connected
 
-    warnings.simplefilter("always", ChronozarrWarning)
     with connected(scheduler) as client:
         return encode_source(Source(*source), target, target_options, client=client, progress=bars, **how)

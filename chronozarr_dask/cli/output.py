@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from chronozarr_dask.cli.parameters import in_flags, read_pair
-from chronozarr_dask.errors import ChronozarrError
+from chronozarr_dask.errors import ChronozarrError, ChronozarrWarning
 
 PLAIN_WIDTH = 200
 """Columns for tables that do not go to a terminal."""
@@ -120,5 +120,6 @@ def warnings_told(console: Console | None = None, put: Callable[[str], str] = in
             print_line("warning", "yellow", put(text), console)
 
     with warnings.catch_warnings():
+        warnings.simplefilter("always", ChronozarrWarning)
         warnings.showwarning = tell
         yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,14 +13,23 @@ from chronozarr_dask.cli.output import (
     JsonOption,
     StorageOption,
     errors_told,
-    print_json,
     read_storage_options,
-    screen,
     warnings_told,
 )
 from chronozarr_dask.cli.progress import Bars
 from chronozarr_dask.cli.runs import RunArgument
-from chronozarr_dask.errors import ChronozarrWarning, ResumeError
+from chronozarr_dask.cli.work import (
+    ClusterOption,
+    FailFastOption,
+    GraceOption,
+    KeepGoingOption,
+    NoClaimOption,
+    QuietOption,
+    SourceOption,
+    print_report,
+    working,
+)
+from chronozarr_dask.errors import ResumeError
 from chronozarr_dask.options import GRACE_SECONDS
 
 if TYPE_CHECKING:
@@ -31,31 +39,6 @@ if TYPE_CHECKING:
 
 STAGES = {"audit": "verify"}
 VERIFY = "--verify"
-
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="KIND",
-        help="threads, local, or a scheduler's address; when left out that of the recipe, else threads.",
-    ),
-]
-SourceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--source-option", metavar="KEY=VALUE", help="As --storage-option, for the source: secrets are not kept."
-    ),
-]
-KeepGoing = Annotated[
-    bool, typer.Option("--keep-going", help="Of a recipe: leave out scenes that cannot be read, and tell of them.")
-]
-FailFast = Annotated[bool, typer.Option("--fail-fast", help="End the run by the first region that failed 3 times.")]
-NoClaim = Annotated[
-    bool,
-    typer.Option("--no-claim", help="For stores without conditional creates: you see to it that only one run writes."),
-]
-Grace = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="For regions in flight after SIGTERM or Ctrl-C.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary; warnings and errors only.")]
 
 
 def with_bare_verify(arguments: Sequence[str]) -> list[str]:
@@ -76,14 +59,14 @@ def resume_command(
         ),
     ] = None,
     cluster: ClusterOption = None,
-    keep_going: KeepGoing = False,
-    fail_fast: FailFast = False,
-    no_claim: NoClaim = False,
-    grace: Grace = GRACE_SECONDS,
+    keep_going: KeepGoingOption = False,
+    fail_fast: FailFastOption = False,
+    no_claim: NoClaimOption = False,
+    grace: GraceOption = GRACE_SECONDS,
     storage_option: StorageOption = None,
     source_option: SourceOption = None,
     as_json: JsonOption = False,
-    quiet: Quiet = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Go on with an interrupted run by its journal, which keeps the recipe, or what encode was given, but no secret.
 
@@ -98,14 +81,14 @@ def retry_command(
     run: RunArgument,
     *,
     cluster: ClusterOption = None,
-    keep_going: KeepGoing = False,
-    fail_fast: FailFast = False,
-    no_claim: NoClaim = False,
-    grace: Grace = GRACE_SECONDS,
+    keep_going: KeepGoingOption = False,
+    fail_fast: FailFastOption = False,
+    no_claim: NoClaimOption = False,
+    grace: GraceOption = GRACE_SECONDS,
     storage_option: StorageOption = None,
     source_option: SourceOption = None,
     as_json: JsonOption = False,
-    quiet: Quiet = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Try the regions again that failed in a run that is not complete, and what waits for them; nothing else.
 
@@ -132,24 +115,17 @@ def _command(
         from chronozarr_dask.run.journals import find_run
         from chronozarr_dask.run.resume import failed_regions
 
-        warnings.simplefilter("always", ChronozarrWarning)
         found = find_run(run, options)
         if failed_only:
             how["only"] = failed_regions(found)
         beginning = read_beginning(found, source_options)
         with interruptible(bars, found.target.url, options, found.journal.url):
             report = _go_on(found, beginning, bars, cluster, how)
-    if as_json:
-        print_json(report.to_json())
-    elif not quiet:
-        from chronozarr_dask.cli.summary import print_summary
-
-        print_summary(screen(), report, found.target.url, remote=bool(options))
+    print_report(report, found.target.url, remote=bool(options), as_json=as_json, quiet=quiet)
 
 
 def _go_on(run: Run, beginning: Beginning, bars: Bars, cluster: str | None, how: Mapping[str, Any]) -> RunReport:
-    from chronozarr_dask.run.clients import THREADS, cluster_client
-    from chronozarr_dask.run.progress import Step
+    from chronozarr_dask.run.clients import THREADS
     from chronozarr_dask.run.resume import go_on
 
     if beginning.is_relative:
@@ -159,12 +135,6 @@ def _go_on(run: Run, beginning: Beginning, bars: Bars, cluster: str | None, how:
             raise ResumeError(
                 f"the recipe of this run has relative paths, which begin in {beginning.folder}; that is gone: {error}"
             ) from error
-    kind, sizes = cluster or THREADS, {}
-    if beginning.recipe is not None:
-        part = beginning.recipe.recipe().cluster
-        kind = cluster or part.kind
-        sizes = {"workers": part.workers, "threads": part.threads, "memory": part.memory}
-    if kind != THREADS:
-        bars(Step("cluster", 0, 1))
-    with cluster_client(kind, **sizes) as client:
+    part = None if beginning.recipe is None else beginning.recipe.recipe().cluster
+    with working(bars, cluster or (THREADS if part is None else part.kind), part) as client:
         return go_on(run, beginning, client=client, progress=bars, **how)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,15 +13,24 @@ from chronozarr_dask.cli.output import (
     PricesOption,
     check_prices,
     errors_told,
-    print_json,
-    screen,
     warnings_told,
 )
 from chronozarr_dask.cli.progress import Bars
+from chronozarr_dask.cli.work import (
+    WORK,
+    ClusterOption,
+    FailFastOption,
+    KeepGoingOption,
+    NoClaimOption,
+    QuietOption,
+    print_report,
+    working,
+)
 
 if TYPE_CHECKING:
     from chronozarr_dask.options.recipe import Recipe
     from chronozarr_dask.run.recipes import Document
+    from chronozarr_dask.run.report import RunReport
 
 
 def run_command(
@@ -35,31 +43,24 @@ def run_command(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Search, plan and print what would be done; read no pixel, write nothing.")
-    ] = False,
-    prices: PricesOption = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run of the same recipe.")] = False,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Leave out scenes that cannot be read, and tell of them.")
-    ] = False,
-    fail_fast: Annotated[
-        bool, typer.Option("--fail-fast", help="End the run by the first region that failed three times.")
-    ] = False,
-    no_claim: Annotated[
         bool,
         typer.Option(
-            "--no-claim",
-            help="For stores without conditional creates: you see to it that only one run writes.",
+            "--dry-run",
+            help="Search, plan and print what would be done; read no pixel, write nothing.",
+            rich_help_panel=WORK,
         ),
     ] = False,
-    cluster: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help="threads, local, or a scheduler's address, in place of cluster.kind."),
-    ] = None,
-    as_json: JsonOption = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress and no summary; warnings and errors only.")
+    prices: PricesOption = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with an interrupted run of the same recipe.", rich_help_panel=WORK),
     ] = False,
+    keep_going: KeepGoingOption = False,
+    fail_fast: FailFastOption = False,
+    no_claim: NoClaimOption = False,
+    cluster: ClusterOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Make a product from its recipe: a search for scenes, composites of them, a store.
 
@@ -87,12 +88,7 @@ def run_command(
         target = made.target
         with interruptible(bars, target.url, target.storage_options, target.journal):
             report = _run(document, made, bars, resume=resume)
-    if as_json:
-        print_json(report.to_json())
-    elif not quiet:
-        from chronozarr_dask.cli.summary import print_summary
-
-        print_summary(screen(), report, target.url, remote=bool(target.storage_options))
+    print_report(report, target.url, remote=bool(target.storage_options), as_json=as_json, quiet=quiet)
 
 
 def in_fields(text: str) -> str:
@@ -105,17 +101,10 @@ def in_fields(text: str) -> str:
     return text.replace("raise memory to", "raise encode.memory to")
 
 
-def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> Any:
-    from chronozarr_dask.errors import ChronozarrWarning
-    from chronozarr_dask.run.clients import THREADS, cluster_client
+def _run(document: Document, recipe: Recipe, bars: Bars, *, resume: bool) -> RunReport:
     from chronozarr_dask.run.produce import run_document
-    from chronozarr_dask.run.progress import Step
 
-    warnings.simplefilter("always", ChronozarrWarning)
-    c = recipe.cluster
-    if c.kind != THREADS:
-        bars(Step("cluster", 0, 1))
-    with cluster_client(c.kind, workers=c.workers, threads=c.threads, memory=c.memory) as client:
+    with working(bars, recipe.cluster.kind, recipe.cluster) as client:
         return run_document(document, recipe, resume=resume, client=client, progress=bars)
 
 
