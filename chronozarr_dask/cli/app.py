@@ -13,14 +13,13 @@ from chronozarr_dask._version import __version__
 from chronozarr_dask.cli.clean import clean_command
 from chronozarr_dask.cli.encode import encode_command
 from chronozarr_dask.cli.info import info_command
+from chronozarr_dask.cli.interrupt import PROGRAM
 from chronozarr_dask.cli.read import read_command
 from chronozarr_dask.cli.report import report_command
 from chronozarr_dask.cli.resume import resume_command, retry_command, with_bare_verify
 from chronozarr_dask.cli.run import run_command
 from chronozarr_dask.cli.status import status_command
 from chronozarr_dask.cli.validate import validate_command
-
-PROGRAM = "chronozarr-dask"
 
 app = typer.Typer(
     name=PROGRAM,

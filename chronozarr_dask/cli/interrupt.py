@@ -100,15 +100,16 @@ def _without_secrets(arguments: Sequence[str]) -> Iterator[str]:
     for word in arguments:
         flag, equals, pair = word.partition("=")
         if before in STORAGE_FLAGS:
-            yield _blank(word)
+            yield blanked(word)
         elif flag in STORAGE_FLAGS and equals:
-            yield f"{flag}={_blank(pair)}"
+            yield f"{flag}={blanked(pair)}"
         else:
             yield redacted_urls(word)
         before = word
 
 
-def _blank(pair: str) -> str:
+def blanked(pair: str) -> str:
+    """KEY=VALUE of a file system, without the value where that is a secret."""
     from chronozarr_dask.store.target import secret_options  # with fsspec: not for every command
 
     key = pair.partition("=")[0]

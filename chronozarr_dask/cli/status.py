@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from chronozarr_dask.cli.interrupt import PROGRAM, blanked
 from chronozarr_dask.cli.output import (
     JsonOption,
     StorageOption,
@@ -38,11 +40,11 @@ def status_command(run: RunArgument, *, storage_option: StorageOption = None, as
     if as_json:
         print_json(found.to_json())
     else:
-        print_status(screen(), found)
+        print_status(screen(), found, storage_option or ())
 
 
-def print_status(console: Console, found: RunStatus) -> None:
-    """Print it: what the run is, its passes, what failed, and the command that goes on."""
+def print_status(console: Console, found: RunStatus, storage_option: Sequence[str]) -> None:
+    """Print it: what the run is, its passes, what failed, and the command that goes on, with the options given here."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
@@ -58,9 +60,13 @@ def print_status(console: Console, found: RunStatus) -> None:
             Text.assemble((f"region {failure.region}", "bold red"), f" failed after {tries}: {failure.error}"),
             soft_wrap=not console.is_terminal,
         )
+    from chronozarr_dask.store.journal import run_url
+
+    place = run_url(found.target, found.journal)
+    options = [word for pair in storage_option for word in ("--storage-option", blanked(pair))]
     for text, command in _next(found):
         console.print(f"\n{text}")
-        typer.echo(f"  {command}")  # to copy: never wrapped
+        typer.echo(f"  {shlex.join([PROGRAM, command, place, *options])}")  # to copy: never wrapped
 
 
 def _rows(found: RunStatus) -> Iterator[tuple[str, Text]]:
@@ -94,8 +100,9 @@ def _passes(found: RunStatus) -> Table:
 
 
 def _next(found: RunStatus) -> Iterator[tuple[str, str]]:
+    """What may come next, and the command for it."""
     if found.state != "stopped":
         return
     if found.n_failed:
-        yield "Try again what failed, when its cause is mended:", f"chronozarr-dask retry-failed {found.target}"
-    yield "Go on with:", f"chronozarr-dask resume {found.target}"
+        yield "Try again what failed, when its cause is mended:", "retry-failed"
+    yield "Go on with:", "resume"

@@ -196,7 +196,7 @@ def _unknown(run: Run) -> str:
     if run.plan_document is None:
         return (
             f"the run into {run.target.url} ended before it kept what it was begun with, and nothing is stored: remove "
-            f"it with `chronozarr-dask clean {run.target.url}`, then begin again"
+            f"it with `chronozarr-dask clean {run.url}`, then begin again"
         )
     return (
         f"the run into {run.target.url} was begun from Python, with a cube that only that program has: go on there "

@@ -25,7 +25,7 @@ from chronozarr_dask._version import __version__
 from chronozarr_dask.errors import ChronozarrWarning, ResumeError, TargetError
 from chronozarr_dask.format.layout import ROOT_DOCUMENT
 from chronozarr_dask.run.owners import Claim, Owner, claim_key, read_beat, read_claim
-from chronozarr_dask.store.journal import CLAIM, Journal, dump
+from chronozarr_dask.store.journal import CLAIM, Journal, dump, run_url
 from chronozarr_dask.store.target import Objects
 
 BEAT_SECONDS = 15.0
@@ -54,10 +54,12 @@ def begin(target: Objects, journal: Journal, beside: Journal, *, conditional: bo
     """
     complete = target.size(ROOT_DOCUMENT) is not None
     if not complete and (claim := beside.read(CLAIM)) is not None:
+        place = claim.get("journal", beside.url)
+        named = run_url(target.url, place)
         raise TargetError(
-            f"{target.url} is not complete: {claim.get('journal', beside.url)} is the journal of a run that was "
-            f"interrupted or is still running. Go on with it with resume (--resume), name another target, or, to begin "
-            f"anew, remove what it left with `chronozarr-dask clean {target.url}`"
+            f"{target.url} is not complete: {place} is the journal of a run that was interrupted or is still running. "
+            f"Go on with it with `chronozarr-dask resume {named}` (in Python resume=True), name another target, or, to "
+            f"begin anew, remove what it left with `chronozarr-dask clean {named}`"
         )
     if not target.is_empty():
         raise TargetError(
@@ -96,7 +98,8 @@ def take_over(target: Objects, journal: Journal, tell: Tell, *, conditional: boo
     if not _is_gone(journal, last, tell):
         raise ResumeError(
             f"the run in {journal.url} is still running: {last.owner.told} renews its heartbeat. Wait for its end, or "
-            f"end that process first; then go on with resume (--resume)"
+            f"end that process first; then go on with `chronozarr-dask resume {run_url(target.url, journal.url)}` (in "
+            f"Python resume=True)"
         )
     owner = Owner.me()
     generation = last.generation + 1

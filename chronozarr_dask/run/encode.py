@@ -44,7 +44,7 @@ from chronozarr_dask.run.reporting.document import told_options
 from chronozarr_dask.run.reporting.leave import leave_report
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import Workers, make_workers
-from chronozarr_dask.store.journal import ESTIMATE, PLAN, Journal, check_apart, claim_url, journal_url
+from chronozarr_dask.store.journal import ESTIMATE, PLAN, Journal, check_apart, claim_url, journal_url, run_url
 from chronozarr_dask.store.probe import probe_places
 from chronozarr_dask.store.target import open_target, secret_options
 
@@ -146,7 +146,8 @@ def run_input(
             _stop(run.workers, grace)
             _leave_report(run, clock, stop)
             raise RunError(
-                f"interrupted; what is finished is kept in {run.journal.url}: go on with resume (--resume)"
+                f"interrupted; what is finished is kept in {run.journal.url}: go on with resume=True, or with "
+                f"`chronozarr-dask resume {run_url(run.target.url, run.journal.url)}`"
             ) from None
         except BaseException as error:
             run.workers.close(cancel=True)

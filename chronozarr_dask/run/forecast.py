@@ -21,7 +21,7 @@ from chronozarr_dask.run.produce import Product, check_no_secrets
 from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import Workers
-from chronozarr_dask.store.journal import check_apart, claim_url, journal_url
+from chronozarr_dask.store.journal import check_apart, claim_url, journal_url, run_url
 from chronozarr_dask.store.target import Objects, open_target
 
 
@@ -180,6 +180,6 @@ def _refused(target: Objects, place: Place, spec: StoreSpec) -> tuple[str, ...]:
     elif not (journal.is_empty() and beside.is_empty()):
         out.append(
             f"{journal.url} is not empty: a run into {target.url} was interrupted or is still running. Go on with it "
-            f"with resume (--resume), or name another target"
+            f"with `chronozarr-dask resume {run_url(target.url, journal.url)}`, or name another target"
         )
     return tuple(out)

@@ -61,8 +61,8 @@ class Heartbeat:
             )
         if self._lost is not None:
             raise RunError(
-                f"this run has stopped: {self._lost}. What is finished is kept in {self._journal.url}; go on with "
-                f"resume (--resume) when nobody else does"
+                f"this run has stopped: {self._lost}. What is finished is kept; go on with `chronozarr-dask resume "
+                f"{self._journal.url}` (in Python resume=True) when nobody else does"
             )
 
     def confirm(self) -> None:

@@ -35,7 +35,7 @@ from chronozarr_dask.run.staging import Stager
 from chronozarr_dask.run.workers import Build, Workers
 from chronozarr_dask.store.commit import Tally, commit, tally
 from chronozarr_dask.store.inorder import in_order
-from chronozarr_dask.store.journal import SELECTION, TEMPORARY, Journal
+from chronozarr_dask.store.journal import SELECTION, TEMPORARY, Journal, run_url
 from chronozarr_dask.store.target import Objects
 
 
@@ -87,6 +87,11 @@ class Encode:
 
     def __post_init__(self) -> None:
         self._stager = Stager(self.workers, self.journal, self.plan)
+
+    @property
+    def _url(self) -> str:
+        """By which commands find the run again."""
+        return run_url(self.target.url, self.journal.url)
 
     def finish(self, clock: Clock, progress: Progress) -> RunReport:
         """Run to the end and give the report."""
@@ -190,12 +195,12 @@ class Encode:
             raise RunError(
                 f"{len(outcome.failures)} of {total} regions failed {first.tries} times and there is no root document; "
                 f"the first is {first.region}: {first.error}. What is finished is kept in {self.journal.url}: mend the "
-                f"cause and go on with resume (--resume)"
+                f"cause and go on with `chronozarr-dask resume {self._url}` (in Python resume=True)"
             )
         if order.n_left:
             raise RunError(
                 f"what had failed is stored, and {order.n_left} of {total} regions are left, so there is no root "
-                f"document: go on with `chronozarr-dask resume {self.target.url}`"
+                f"document: go on with `chronozarr-dask resume {self._url}`"
             )
         return outcome
 

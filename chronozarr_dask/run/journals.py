@@ -13,7 +13,7 @@ from chronozarr_dask.errors import ResumeError, TargetError
 from chronozarr_dask.format.layout import ROOT_DOCUMENT
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
-from chronozarr_dask.store.journal import CLAIM, PLAN, RECEIPTS, Journal, claim_url, journal_url
+from chronozarr_dask.store.journal import CLAIM, PLAN, RECEIPTS, Journal, claim_url, journal_url, run_url
 from chronozarr_dask.store.listing import Entry, entries
 from chronozarr_dask.store.target import Objects, open_target
 
@@ -40,6 +40,11 @@ class Run:
     beside: Journal
     claim: Mapping[str, Any]
     storage_options: Mapping[str, Any]
+
+    @property
+    def url(self) -> str:
+        """By which commands find it again."""
+        return run_url(self.target.url, self.journal.url)
 
     @cached_property
     def is_committed(self) -> bool:

@@ -143,8 +143,7 @@ def failed_regions(run: Run) -> frozenset[Region]:
     found = frozenset(r for f in failures(run) if (r := Region.named(f.region)) is not None)
     if not found:
         raise ResumeError(
-            f"no region of the run into {run.target.url} has failed: go on with `chronozarr-dask resume "
-            f"{run.target.url}`"
+            f"no region of the run into {run.target.url} has failed: go on with `chronozarr-dask resume {run.url}`"
         )
     return found
 

@@ -43,8 +43,7 @@ def journal_url(target: str, journal: str | None) -> str:
     """Prefix of the journal: `<store>.run` unless another is named."""
     if journal is not None:
         return journal
-    scheme, _, path = target.rpartition("://")
-    if scheme and "/" not in path.strip("/"):
+    if _is_bucket(target):
         raise TargetError(
             f"{target} is the root of a bucket, and its journal cannot lie beside it: name a place with journal="
         )
@@ -56,8 +55,18 @@ def claim_url(target: str, journal: str) -> str:
 
     The root of a bucket has nothing beside it: there the claim is in the journal.
     """
-    scheme, _, path = target.rpartition("://")
-    return journal if scheme and "/" not in path.strip("/") else target.rstrip("/") + SUFFIX
+    return journal if _is_bucket(target) else target.rstrip("/") + SUFFIX
+
+
+def run_url(target: str, journal: str) -> str:
+    """What a person names a run by: its store, whose claim tells of the journal; of a bucket's root the journal."""
+    return journal if _is_bucket(target) else target
+
+
+def _is_bucket(url: str) -> bool:
+    """Whether a URL is that of a whole bucket, which has nothing beside it."""
+    scheme, _, path = url.rpartition("://")
+    return bool(scheme) and "/" not in path.strip("/")
 
 
 def check_apart(target: Objects, journal: Objects) -> None:

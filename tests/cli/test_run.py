@@ -272,7 +272,7 @@ def test_a_run_into_what_another_left_is_refused(world: World) -> None:
     )
     result = invoke("run", written(world))
     assert result.exit_code == 1
-    assert re.search(r"interrupted or is still running\. Go on with it with resume \(--resume\)", result.stderr)
+    assert re.search(r"interrupted or is still running\. Go on with it with `chronozarr-dask resume .*`", result.stderr)
 
 
 def test_the_work_is_that_of_a_cluster(large: World, whole: dict[str, str], tmp_path: Path) -> None:

@@ -85,7 +85,10 @@ def test_what_is_in_flight_finishes_within_the_grace(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Threads, "drain", counted)
     slow_puts(monkeypatch, 0.02)
-    with pytest.raises(RunError, match=r"interrupted; what is finished is kept in .*--resume"):
+    with pytest.raises(
+        RunError,
+        match=r"what is finished is kept in .*: go on with resume=True, or with `chronozarr-dask resume .*",
+    ):
         czd.encode(CUBE, tmp_path / "s", progress=Interrupt(), **HOW)
     assert in_flight[0] >= in_flight[1] >= 1, "they had begun, and each has its receipt"
     beat = czd_beat(tmp_path / "s")

@@ -54,7 +54,7 @@ def test_a_resumed_run_gives_the_same_bytes_and_redoes_little(tmp_path: Path, ch
 def test_an_unfinished_target_is_not_begun_again(tmp_path: Path) -> None:
     with pytest.raises(Stop):
         czd.encode(make_cube(), tmp_path / "s", progress=interrupt_after(2), **OPTIONS)
-    with pytest.raises(TargetError, match=r"is not complete.*--resume"):
+    with pytest.raises(TargetError, match=r"is not complete.*`chronozarr-dask resume .*/s"):
         czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
     with pytest.raises(czd_errors().NotCompleteError, match="not complete"):
         czd.open_store(tmp_path / "s")

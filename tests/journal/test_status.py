@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,14 @@ from typing import Any
 import pytest
 
 import chronozarr_dask as czd
+from chronozarr_dask.cli.output import screen
+from chronozarr_dask.cli.status import print_status
 from chronozarr_dask.errors import ResumeError, RunError, TargetError
 from chronozarr_dask.run import claims
 from chronozarr_dask.run import status as module
 from chronozarr_dask.run.journals import find_run
 from chronozarr_dask.run.owners import Beat, heartbeat_key, read_heartbeat
-from chronozarr_dask.run.status import status
+from chronozarr_dask.run.status import RunStatus, status
 from chronozarr_dask.store.folder import Folder
 from chronozarr_dask.store.journal import Journal
 from chronozarr_dask.store.target import open_target
@@ -176,6 +180,16 @@ def test_it_is_shown_in_lines_and_as_json(tmp_path: Path) -> None:
     doc = json.loads(invoke("status", str(tmp_path / "s"), "--json").stdout)
     assert (doc["state"], doc["done"]) == ("stopped", status(tmp_path / "s").done)
     assert len(doc["passes"]) == len(find_run(tmp_path / "s").plan.passes)  # type: ignore[union-attr]
+
+
+def test_the_command_that_goes_on_has_the_options_of_this_one_but_secrets() -> None:
+    found = RunStatus("s3://bucket/s", "s3://bucket/s.run", "stopped", "nobody", None, "none")
+    out = io.StringIO()
+    with redirect_stdout(out):
+        print_status(screen(), found, ["anon=false", "secret=abc"])
+    assert out.getvalue().splitlines()[-1].strip() == (
+        "chronozarr-dask resume s3://bucket/s --storage-option anon=false --storage-option secret=..."
+    )
 
 
 def test_no_run_is_one_error(tmp_path: Path) -> None:

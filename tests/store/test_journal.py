@@ -8,7 +8,7 @@ import pytest
 
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.plan.regions import Region
-from chronozarr_dask.store.journal import Journal, handover_key, journal_url, receipt_key, staging_key
+from chronozarr_dask.store.journal import Journal, handover_key, journal_url, receipt_key, run_url, staging_key
 from chronozarr_dask.store.receipts import Receipt, Stored
 from tests.store.stores import Memory
 
@@ -35,6 +35,20 @@ def test_where_it_lies(target: str, named: str | None, expected: str):
 def test_nothing_lies_beside_the_root_of_a_bucket(target: str):
     with pytest.raises(TargetError, match=r"root of a bucket.*journal="):
         journal_url(target, None)
+
+
+@pytest.mark.parametrize(
+    ("target", "journal", "named"),
+    [
+        ("/data/store", "/data/store.run", "/data/store"),
+        ("s3://bucket/a", "s3://other/x", "s3://bucket/a"),
+        ("s3://bucket", "s3://other/x", "s3://other/x"),
+    ],
+)
+def test_a_run_is_named_by_its_store_where_a_claim_beside_that_leads_to_the_journal(
+    target: str, journal: str, named: str
+):
+    assert run_url(target, journal) == named
 
 
 def test_keys_are_derived_from_the_region():
