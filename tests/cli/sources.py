@@ -65,12 +65,16 @@ def _heed() -> None:
 def run(*arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of the program in a process of its own.
 
-    The lines of its progress, which begin with the time of day, are left out.
+    The lines of its progress are left out.
     """
     process = start(*arguments)
     out, err = process.communicate(timeout=300)
-    told = [line for line in err.splitlines(keepends=True) if not re.match(r"\d{4}-\d{2}-\d{2} ", line)]
-    return process.returncode, out, "".join(told)
+    return process.returncode, out, without_progress(err)
+
+
+def without_progress(err: str) -> str:
+    """Standard error without the lines of the progress, which begin with the date."""
+    return "".join(line for line in err.splitlines(keepends=True) if not re.match(r"\d{4}-\d{2}-\d{2} ", line))
 
 
 def objects(store: Path) -> dict[str, str]:
