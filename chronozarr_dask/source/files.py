@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -21,6 +19,7 @@ import zarr
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.source.access import Access
+from chronozarr_dask.source.datasets import open_dataset, open_file
 from chronozarr_dask.source.dates import has_date
 from chronozarr_dask.source.geotiff.listing import entries_by_name, is_geotiff_name, is_glob, list_files
 from chronozarr_dask.source.geotiff.stack import open_geotiffs
@@ -30,18 +29,6 @@ from chronozarr_dask.store.secrets import redacted_urls
 from chronozarr_dask.store.target import secret_options
 
 ZARR_DOCUMENTS = ("zarr.json", ".zgroup", ".zmetadata", ".zarray")
-_HDF5 = b"\x89HDF\r\n\x1a\n"
-_TIFF = (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
-# As stored: mask_and_scale; times stay numbers with units; grid mappings and bounds come along as coordinates.
-_AS_STORED: dict[str, Any] = {
-    "mask_and_scale": False,
-    "decode_times": False,
-    "decode_coords": "all",
-    "chunks": None,
-    "cache": False,
-}
-# What the engines raise on files and stores that are not what they take them for.
-_UNREADABLE = (EOFError, OSError, ValueError, KeyError, TypeError, RuntimeError)
 
 
 def open_source(
@@ -171,7 +158,7 @@ def _open_path(path: Path) -> xr.Dataset:
         head = file.read(8)
     if head.startswith(b"PK"):
         return _open_zip(path)
-    return _open_netcdf(str(path), str(path), head)
+    return open_file(str(path), str(path), head)
 
 
 def _open_url(url: str, options: dict[str, Any]) -> xr.Dataset:
@@ -194,7 +181,7 @@ def _open_remote(url: str, options: dict[str, Any]) -> xr.Dataset:
     if present:
         return _open_zarr(url, url, present, next((found[a] for a in above if a in found), None), options)
     head = fs.cat_file(root, 0, 8)
-    return _open_netcdf(url, fs.open(root, "rb"), head)
+    return open_file(url, fs.open(root, "rb"), head)
 
 
 def _open_zip(path: Path) -> xr.Dataset:
@@ -236,7 +223,7 @@ def _open_zarr(
     # Consolidated metadata spares requests; zarr looks for it at the top of an archive only.
     own = _json(documents.get("zarr.json", b"{}"), where)
     consolidated = group is None and (".zmetadata" in documents or bool(own.get("consolidated_metadata")))
-    dataset = _opened(where, store, engine="zarr", group=group, consolidated=consolidated, **more)
+    dataset = open_dataset(where, store, engine="zarr", group=group, consolidated=consolidated, **more)
     if not dataset.variables:
         raise InputError(f"{where} is a Zarr group without arrays: give the group below it that has them")
     # Without consolidated metadata the order is that of a listing, which is another one on every disk.
@@ -249,59 +236,3 @@ def _json(document: bytes, where: str) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{where}: its zarr.json is not JSON ({error})") from error
     return parsed if isinstance(parsed, dict) else {}
-
-
-def _engines(head: bytes, remote: bool) -> list[str]:
-    """Engines of xarray that can read the file and are installed, the one that the extra ``netcdf`` brings first."""
-    hdf5 = ["h5netcdf"] if find_spec("h5netcdf") and (find_spec("h5py") or find_spec("pyfive")) else []
-    every = ["netcdf4"] if find_spec("netCDF4") and not remote else []
-    if head == _HDF5:
-        return hdf5 + every
-    return every + (["scipy"] if find_spec("scipy") else [])
-
-
-def _open_netcdf(where: str, file: Any, head: bytes) -> xr.Dataset:
-    if head.startswith(_TIFF):
-        raise InputError(
-            f"{where} is a TIFF that is no step of time: name its date with --date-format (date_format=) or in a "
-            f"manifest; or open it with rioxarray, give it a time with expand_dims and pass the cube to encode()"
-        )
-    if head.startswith(b"GRIB"):
-        return _open_grib(where, file)
-    if head != _HDF5 and not head.startswith(b"CDF"):
-        raise InputError(f"{where} is neither a NetCDF file nor a Zarr store: it begins with {head!r}")
-    engines = _engines(head, remote=not isinstance(file, str))
-    if not engines:
-        raise InputError(
-            f"{where} is a NetCDF file, for which no reader is installed: pip install 'chronozarr-dask[netcdf]', or "
-            f"netCDF4 for a local file of an older kind"
-        )
-    return _opened(where, file, engine=engines[0])
-
-
-def _open_grib(where: str, file: Any) -> xr.Dataset:
-    if not isinstance(file, str):
-        raise InputError(f"{where} is a GRIB file on another machine, which cfgrib cannot read: download it first")
-    if find_spec("cfgrib") is None:
-        # The wheel of eccodes 2.50 has a PROJ of its own, which breaks pyproj's if loaded first; that of 2.40 has none.
-        raise InputError(
-            f"{where} is a GRIB file, for which no reader is installed: pip install 'chronozarr-dask[grib]'"
-        )
-    # No index file is left beside the input; a message or a variable that cannot be read is an error, not left out.
-    how: Any = {"engine": "cfgrib", "backend_kwargs": {"indexpath": "", "errors": "raise"}}
-    import eccodes  # its errors are none of Python's
-
-    try:
-        return _opened(where, file, **how)
-    except eccodes.GribInternalError as error:
-        raise InputError(f"{where} cannot be read as cfgrib: {type(error).__name__}: {error}") from error
-
-
-def _opened(where: str, store: Any, **how: Any) -> xr.Dataset:
-    with warnings.catch_warnings():
-        # Of bounds that are named and missing, of stores without consolidated metadata: nothing that a person must do.
-        warnings.simplefilter("ignore")
-        try:
-            return xr.open_dataset(store, **_AS_STORED, **how)
-        except _UNREADABLE as error:
-            raise InputError(f"{where} cannot be read as {how['engine']}: {type(error).__name__}: {error}") from error

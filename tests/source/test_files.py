@@ -13,7 +13,7 @@ import zarr
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.plan.shape import Blocks
-from chronozarr_dask.source import files
+from chronozarr_dask.source import datasets
 from chronozarr_dask.source.cube import as_cube
 from chronozarr_dask.source.files import open_source
 from chronozarr_dask.source.view import is_in_memory
@@ -256,25 +256,25 @@ def test_refused_urls():
 
 def test_no_reader_is_installed(tmp_path, monkeypatch):
     write_netcdf(tmp_path / "a")
-    monkeypatch.setattr(files, "find_spec", lambda name: None)
+    monkeypatch.setattr(datasets, "find_spec", lambda name: None)
     assert "chronozarr-dask[netcdf]" in refusal(tmp_path / "a")
 
 
 def test_engines_by_kind_and_by_what_is_installed(monkeypatch):
     installed = set()
-    monkeypatch.setattr(files, "find_spec", lambda name: name in installed or None)
+    monkeypatch.setattr(datasets, "find_spec", lambda name: name in installed or None)
     hdf5, classic = b"\x89HDF\r\n\x1a\n", b"CDF\x01\x00\x00\x00\x00"
-    assert files._engines(hdf5, remote=False) == []
+    assert datasets.engines_for(hdf5, remote=False) == []
     installed |= {"h5netcdf"}
-    assert files._engines(hdf5, remote=False) == []
+    assert datasets.engines_for(hdf5, remote=False) == []
     installed |= {"netCDF4"}
-    assert files._engines(hdf5, remote=False) == ["netcdf4"]
-    assert files._engines(hdf5, remote=True) == []
-    assert files._engines(classic, remote=False) == ["netcdf4"]
+    assert datasets.engines_for(hdf5, remote=False) == ["netcdf4"]
+    assert datasets.engines_for(hdf5, remote=True) == []
+    assert datasets.engines_for(classic, remote=False) == ["netcdf4"]
     installed |= {"h5py", "scipy"}
-    assert files._engines(hdf5, remote=False) == ["h5netcdf", "netcdf4"]
-    assert files._engines(hdf5, remote=True) == ["h5netcdf"]
-    assert files._engines(classic, remote=True) == ["scipy"]
+    assert datasets.engines_for(hdf5, remote=False) == ["h5netcdf", "netcdf4"]
+    assert datasets.engines_for(hdf5, remote=True) == ["h5netcdf"]
+    assert datasets.engines_for(classic, remote=True) == ["scipy"]
 
 
 @pytest.mark.skipif(not (find_spec("h5py") or find_spec("pyfive")), reason="netcdf: h5netcdf needs h5py or pyfive")
