@@ -20,7 +20,7 @@ from chronozarr_dask.errors import ChronozarrWarning, InputError, RunError
 from chronozarr_dask.graph.frames import CubeFrames, FrameSource
 from chronozarr_dask.graph.staging import staged_whole
 from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions, make_options
-from chronozarr_dask.plan.estimate import estimate
+from chronozarr_dask.plan.estimate import Estimate, estimate
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.shape import Budget
@@ -30,14 +30,7 @@ from chronozarr_dask.run.begun import begun
 from chronozarr_dask.run.clock import Clock
 from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.job import Encode
-from chronozarr_dask.run.prepare import (
-    Input,
-    encoding_choice,
-    identity,
-    make_spec,
-    plan_encode,
-    read_cube,
-)
+from chronozarr_dask.run.prepare import Input, encoding_choice, identity, make_spec, plan_encode, read_cube
 from chronozarr_dask.run.progress import NoProgress, Progress
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.reporting.document import told_options
@@ -229,11 +222,9 @@ def _prepare(
     workers.check = heartbeat.check
     if not resume or plan is None:
         plan = plan or plan_encode(given, spec, options, choice, budget)
-        for name, document in given.documents.items():
-            journal.objects.put(name, document)
         how: Any = {"choice": choice, "threads": workers.threads, "remote": "://" in target.url}
-        journal.write(ESTIMATE, estimate(plan, spec, given.read, **how).to_json())
-        journal.write(PLAN, {"version": __version__, "target": target.url, "identity": same, "plan": plan.to_json()})
+        will = estimate(plan, spec, given.read, **how)
+        _keep(journal, given, will, {"target": target.url, "identity": same, "plan": plan.to_json()})
     return Encode(
         target=target,
         journal=journal,
@@ -251,6 +242,14 @@ def _prepare(
         heartbeat=heartbeat,
         conditional=claim,
     )
+
+
+def _keep(journal: Journal, given: Input, will: Estimate, plan: Mapping[str, Any]) -> None:
+    """Write what is known before any work: the plan last, by which a resume knows that all the rest is there."""
+    for name, document in given.documents.items():
+        journal.objects.put(name, document)
+    journal.write(ESTIMATE, will.to_json())
+    journal.write(PLAN, {"version": __version__, **plan})
 
 
 def _source(given: Input, plan: Plan, journal: Journal, spec: StoreSpec) -> FrameSource:
