@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from chronozarr_dask.errors import ResumeError, RunError, TargetError
+from chronozarr_dask.errors import ChronozarrWarning, ResumeError, RunError, TargetError
 from chronozarr_dask.run import claims, heartbeat
 from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.machine import process_start
@@ -181,6 +181,13 @@ def test_a_process_elsewhere_is_watched_until_its_heartbeat_stood_still(
     assert claims.take_over(target, journal, watched).generation == 2
     assert len(watched) >= 5
     assert watched[0] == claim.owner.told
+
+
+def test_that_an_owner_is_watched_is_one_warning(target: Folder, journal: Journal) -> None:
+    claim = claim_by(journal, machine=None)
+    with pytest.warns(ChronozarrWarning, match=rf"{claim.owner.process} .* is watched for up to \d+ s") as told:
+        claims.take_over(target, journal, claims.warn_watched)
+    assert len(told) == 1
 
 
 def test_while_its_owner_lives_a_run_is_not_taken_over(target: Folder, journal: Journal) -> None:
