@@ -9,7 +9,7 @@ from types import TracebackType
 from chronozarr_dask.errors import RunError, TargetError
 from chronozarr_dask.run import claims
 from chronozarr_dask.run.clock import now
-from chronozarr_dask.run.owners import Beat, Claim, State, heartbeat_key
+from chronozarr_dask.run.owners import AT_WORK, Beat, Claim, State, heartbeat_key
 from chronozarr_dask.store.journal import Journal
 
 LOST_SECONDS = 8 * claims.BEAT_SECONDS
@@ -39,10 +39,12 @@ class Heartbeat:
 
     def __enter__(self) -> Heartbeat:
         self._beat("running")
+        AT_WORK.add(self._claim.owner.token)
         self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        AT_WORK.discard(self._claim.owner.token)
         self._stop.set()
         self._thread.join(claims.BEAT_SECONDS)
         if self._lost is None:

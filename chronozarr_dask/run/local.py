@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -33,6 +34,21 @@ def worker_environment(threads: int) -> dict[str, str]:
 
 
 @contextmanager
+def _environment_restored() -> Iterator[None]:
+    """Take back what Dask's nanny leaves in the environment of this process: it would rule the next cluster."""
+    names = {*worker_environment(1), "PYTHONHASHSEED"}
+    before = {name: os.environ.get(name) for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
 def local_client(workers: int | None = None, threads: int | None = None, memory: int | None = None) -> Iterator[Any]:
     """A client of a cluster of its own, closed at the end.
 
@@ -50,6 +66,7 @@ def local_client(workers: int | None = None, threads: int | None = None, memory:
         "distributed.deploy.lost-worker-timeout": "10 minutes",  # a worker that starts again more slowly is given up
     }
     with (
+        _environment_restored(),
         dask.config.set(config),
         LocalCluster(
             n_workers=n,

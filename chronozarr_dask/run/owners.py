@@ -17,6 +17,10 @@ from chronozarr_dask.store.journal import CLAIM, Journal, dump
 State = Literal["running", "ended"]
 
 
+AT_WORK: set[str] = set()
+"""Tokens of the claims that this process works on: a run that could not say that it ended has ended all the same."""
+
+
 @dataclass(frozen=True)
 class Owner:
     """A process that claimed a run.
@@ -59,9 +63,11 @@ class Owner:
         return f"process {self.process} on {self.host} (since {self.since})"
 
     def is_gone(self) -> bool:
-        """Whether it is certain that the process is no more; False also where this machine cannot know."""
+        """Whether it is certain that the owner works no more; False also where this machine cannot know."""
         if self.machine is None or self.machine != machine_identity():
             return False
+        if self.process == os.getpid():
+            return self.token not in AT_WORK
         return is_process_gone(self.process, self.started)
 
 

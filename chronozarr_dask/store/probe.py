@@ -90,7 +90,11 @@ def _check_rights(folder: str) -> None:
     """Raise TargetFullError where the nearest folder that is there may not be written."""
     while not os.path.lexists(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
-    if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
+    if not os.path.isdir(folder):
+        return
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise TargetFullError(f"{folder}: the file system is mounted read-only; name a target on another")
+    if not os.access(folder, os.W_OK | os.X_OK):
         raise TargetFullError(
             f"{folder}: permission denied: this process may not write there; check the rights of its user, or name "
             f"another target"

@@ -14,7 +14,7 @@ from distributed.security import Security
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.run.clients import connected
-from chronozarr_dask.run.local import GDAL_CACHE_MB, ONE_THREAD, local_client
+from chronozarr_dask.run.local import GDAL_CACHE_MB, ONE_THREAD, local_client, worker_environment
 
 pytestmark = pytest.mark.cluster
 
@@ -45,6 +45,11 @@ def limits() -> dict[str, Any]:
 
 
 def test_the_threads_of_a_worker_are_dasks_and_no_library_adds_its_own() -> None:
+    names = {*worker_environment(1), "PYTHONHASHSEED"}
+    before = {name: os.environ.get(name) for name in names}
+    with local_client(workers=1, threads=1):
+        pass
+    assert {name: os.environ.get(name) for name in names} == before, "the next cluster has threads of its own"
     with local_client(workers=1, threads=2, memory=2**30) as client:
         (info,) = client.scheduler_info(n_workers=-1)["workers"].values()
         assert (info["nthreads"], info["memory_limit"]) == (2, 2**30)
