@@ -46,7 +46,7 @@ def encode_command() -> list[str]:
     block = read(NAME).cells[-1].source.split("```sh\n")[1].split("```")[0].replace("\\\n", "")
     words = shlex.split(block.splitlines()[0])
     assert words[:2] == ["chronozarr-dask", "encode"]
-    return [w.replace("plain.czarr", "plain.czarr.cli") for w in words]
+    return [*(w.replace("plain.czarr", "plain.czarr.cli") for w in words), "--quiet"]
 
 
 def test_the_store_is_the_files(tmp_path):
