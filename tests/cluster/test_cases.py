@@ -125,6 +125,8 @@ def test_from_one_worker_to_four_and_back_and_no_byte_changes(tmp_path: Path) ->
 
         def scale(step: Step) -> None:
             if step.stage == "run" and (n := wanted.pop(step.done, None)) is not None:
+                if n == 1:  # those that joined have something in hand by now, however slowly they begin
+                    wait_for(lambda: len({process for process, *_ in counting.notes(log)}) > 1)
                 cluster.scale(n)
                 wait_for(lambda: n_workers(client) == n)
 
