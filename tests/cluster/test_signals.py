@@ -109,12 +109,15 @@ def czd_beat(target: Path) -> Any:
 
 
 def test_the_grace_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stuck, free = threading.Event(), threading.Event()
+    stuck, hung, free = threading.Event(), threading.Event(), threading.Event()
     put = Folder.put
 
     def hang(self: Folder, key: str, data: Any) -> None:
-        if stuck.is_set() and "/c/" in key:
-            free.wait(60)
+        if "/c/" in key:
+            time.sleep(0.01)  # so that a region in flight has something left to store
+            if stuck.is_set():
+                hung.set()
+                free.wait(60)
         put(self, key, data)
 
     monkeypatch.setattr(Folder, "put", hang)
@@ -123,12 +126,14 @@ def test_the_grace_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def progress(step: Step) -> None:
         if step.stage == "run" and step.done >= 2:
             stuck.set()
+            hung.wait(10)
         interrupt(step)
 
     interrupt.after = 2
     with pytest.raises(RunError, match="interrupted"):
         czd.encode(CUBE, tmp_path / "s", progress=progress, grace=0.3, **HOW)
     assert 0.2 < time.monotonic() - interrupt.begun < 10
+    assert hung.is_set()
     free.set()
 
 
