@@ -260,12 +260,14 @@ def test_without_a_worker_the_run_waits_and_says_so(
     monkeypatch.setattr(clusters, "REFRESH_SECONDS", 0.2)
     czd.encode(CUBE, tmp_path / "quiet", **HOW)
     left: list[int] = []
-    comes = threading.Timer(3, lambda: within.scale(1))
+    comes = threading.Timer(5, lambda: within.scale(1))
 
     def leave(step: Step) -> None:
         if step.stage == "run" and step.done >= 4 and not left:
             left.append(step.done)
             within.scale(0)
+            while within.scheduler.workers:  # what is left is left for the one that comes
+                time.sleep(0.05)
             comes.start()
 
     with Client(within) as client, pytest.warns(ChronozarrWarning, match="has no worker any more: waiting for one"):
