@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import psutil
 import pytest
 
 from tests.notebooks.kernel import complaints, execute, outputs, pictures, printed
+from tests.secrets.search import Search
 
 NAME = "3-follow-a-run-on-a-cluster.ipynb"
 
@@ -45,10 +49,25 @@ print("FOLDER", folder)
 """
 
 
+def secrets_in(notebook: Any, secrets: Iterable[str]) -> list[str]:
+    """Where an executed notebook, its pictures and pages included, holds what stands in the environment."""
+    search = Search(tuple(secrets))
+    search.bytes(nbformat.writes(notebook).encode(), "the notebook")
+    return [f.where for f in search.found]
+
+
+def test_a_secret_in_an_output_is_found() -> None:
+    output = nbformat.v4.new_output("stream", text="the key is canary-of-the-notebook")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("key", outputs=[output])])
+    assert secrets_in(notebook, ["canary-of-the-notebook"])
+
+
 @pytest.mark.cluster
 @pytest.mark.slow
 def test_the_store_is_the_medians_of_the_scenes(tmp_path):
-    notebook = execute(NAME, tmp_path, ASSERTIONS, timeout=300, TMPDIR=str(tmp_path))
+    secrets = {name: f"canary-of-the-{name}" for name in ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")}
+    notebook = execute(NAME, tmp_path, ASSERTIONS, timeout=300, TMPDIR=str(tmp_path), **secrets)
+    assert secrets_in(notebook, secrets.values()) == []
     slow = "Worker process still alive"  # what Dask says on a machine with much to do
     assert [text for text in complaints(notebook) if slow not in text] == []
     assert pictures(notebook) == 2

@@ -20,6 +20,7 @@ import json
 import lzma
 import pickletools
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -218,13 +219,15 @@ def _pickles(data: bytes) -> Iterable[bytes]:
     for at in _places(data, re.compile(rb"\x80[\x02-\x05]")):
         parts: list[bytes] = []
         try:
-            for _, argument, _ in pickletools.genops(data[at:]):
-                if isinstance(argument, str):
-                    parts.append(argument.encode("utf-8", "surrogatepass"))
-                    if not argument.isascii():  # bytes, in protocols before 3
-                        parts.append(argument.encode("latin-1", "ignore"))
-                elif isinstance(argument, bytes | bytearray):
-                    parts.append(bytes(argument))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of escapes in what only looks like a pickle
+                for _, argument, _ in pickletools.genops(data[at:]):
+                    if isinstance(argument, str):
+                        parts.append(argument.encode("utf-8", "surrogatepass"))
+                        if not argument.isascii():  # bytes, in protocols before 3
+                            parts.append(argument.encode("latin-1", "ignore"))
+                    elif isinstance(argument, bytes | bytearray):
+                        parts.append(bytes(argument))
         except _NOT_THAT:
             pass
         yield from parts
