@@ -11,7 +11,7 @@ import pytest
 import chronozarr_dask as czd
 from chronozarr_dask.errors import ResumeError, TargetError
 from chronozarr_dask.plan.plan import Plan
-from chronozarr_dask.run import sweep
+from chronozarr_dask.run import owners, sweep
 from chronozarr_dask.run.belongings import is_planned, turn
 from chronozarr_dask.run.journals import find_run
 from chronozarr_dask.run.owners import Owner, heartbeat_key, read_claim
@@ -194,13 +194,14 @@ def check_left(folder: Path) -> None:
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_alive_is_refused(tmp_path: Path) -> None:
+def test_a_run_that_is_alive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(tmp_path / "s")
     journal = Journal(open_target(tmp_path / "s.run"))
     (tmp_path / "s.run" / heartbeat_key(1)).unlink()
     claim = read_claim(journal)
     assert claim is not None
     assert claim.owner.process == Owner.me().process
+    monkeypatch.setattr(owners, "AT_WORK", {claim.owner.token})
     before = files(tmp_path)
 
     def tell(owner: str, passed: float, long: float) -> None:

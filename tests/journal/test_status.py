@@ -16,7 +16,7 @@ import chronozarr_dask as czd
 from chronozarr_dask.cli.output import screen
 from chronozarr_dask.cli.status import print_status
 from chronozarr_dask.errors import ResumeError, RunError, TargetError
-from chronozarr_dask.run import claims
+from chronozarr_dask.run import claims, owners
 from chronozarr_dask.run import status as module
 from chronozarr_dask.run.journals import find_run
 from chronozarr_dask.run.owners import Beat, heartbeat_key, read_heartbeat
@@ -139,9 +139,12 @@ def beat_of(folder: Path, **changes: Any) -> Beat:
     return changed
 
 
-def test_an_owner_on_this_machine(tmp_path: Path) -> None:
+def test_an_owner_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(tmp_path / "s")
     beat_of(tmp_path / "s.run", state="running")
+    token = json.loads((tmp_path / "s.run" / "claim.json").read_text())["token"]
+    assert status(tmp_path / "s").state == "stopped", "this process does not work on it any more"
+    monkeypatch.setattr(owners, "AT_WORK", {token})
     assert status(tmp_path / "s").state == "running"
     assert "  chronozarr-dask resume" not in invoke("status", str(tmp_path / "s")).stdout
     claim = tmp_path / "s.run" / "claim.json"
