@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -61,21 +63,37 @@ class Interrupts:
         os._exit(1)
 
 
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    """Whether it is not a traceback of Dask's own clean-up (`distributed.utils.sync`, 2026.8.0).
+
+    A call to the scheduler that is interrupted before its coroutine has begun is cancelled by a name that has no value
+    yet. Nothing is lost by it: the call never began.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    if not isinstance(error, NameError) or error.__traceback__ is None:
+        return True
+    *_, innermost = traceback.extract_tb(error.__traceback__)
+    return not (innermost.name == "cancel" and innermost.filename.endswith(os.path.join("distributed", "utils.py")))
+
+
 @contextmanager
 def interrupts(on_first: Callable[[], None]) -> Iterator[Interrupts]:
     """Turn SIGINT and SIGTERM into KeyboardInterrupt within; one that the parent ignores stays ignored.
 
     After a signal nothing is put back: the process is about to end, and one more must not end it with a traceback.
     """
+    loops = logging.getLogger("tornado.application")
     handler = Interrupts(on_first)
     before = {s: signal.getsignal(s) for s in HANDLED}
     for signum, old in before.items():
         if old is not signal.SIG_IGN:
             signal.signal(signum, handler)
+    loops.addFilter(_is_worth_telling)
     try:
         yield handler
     finally:
         if not handler.count:
+            loops.removeFilter(_is_worth_telling)
             for signum, old in before.items():
                 signal.signal(signum, old)
 

@@ -39,8 +39,11 @@ TOLD_SECONDS = 10.0
 
 DRAIN_POLL_SECONDS = 0.1
 
-SCATTER_PAUSES = (0.2, 1.0, 5.0)
-"""Seconds before pixels are sent again, when the worker that they were sent to is gone."""
+SCATTER_SECONDS = 2.0
+"""How long the scheduler may look for a worker to send pixels to."""
+
+SCATTER_PAUSES = (0.0, 0.2, 1.0, 5.0, 20.0, 60.0)
+"""Seconds before each try to send pixels: the worker that they were sent to may be gone, or take nothing."""
 
 
 class Cluster:
@@ -95,7 +98,7 @@ class Cluster:
             if silent > SILENT_SECONDS or self._client.status in ("closing", "closed"):
                 raise RunError(
                     f"the Dask scheduler has not answered for {silent:.0f} s ({error}): what is finished is kept in "
-                    f"the journal; start a cluster and go on with resume (--resume)"
+                    f"the journal; start a cluster and go on with resume=True, or with --resume"
                 ) from error
             return False
         self._answered = self._asked
@@ -148,10 +151,7 @@ class Cluster:
         """Begin a unit of work on the least busy worker; wait for one where there is none."""
         if time.monotonic() - self._asked > REFRESH_SECONDS:
             self._refresh()
-        while not self._workers or self._client.status != "running":
-            time.sleep(CHECK_SECONDS)
-            self.check()
-            self._refresh()
+        self._await_worker()
         place = min(sorted(self._workers), key=lambda w: self._busy[w] / self._workers[w])
 
         def hold(pixels: npt.NDArray[Any]) -> Any:
@@ -165,16 +165,29 @@ class Cluster:
         self._pending[future] = (item, place)
         future.add_done_callback(self._completed.put)
 
+    def _await_worker(self) -> None:
+        while not self._workers or self._client.status != "running":
+            time.sleep(CHECK_SECONDS)
+            self.check()
+            self._refresh()
+
     def _scatter(self, pixels: npt.NDArray[Any], place: str) -> Any:
         """Send pixels to a worker; to any other when it dies, of which the scheduler may not know yet."""
+        failed: Exception | None = None
         for pause in SCATTER_PAUSES:
-            workers = [place] if place in self._workers else None
-            try:
-                return self._client.scatter(pixels, workers=workers, hash=False)
-            except (OSError, KeyError):  # the worker is silent, or the scheduler does not know it any more
+            if failed:
                 time.sleep(pause)
                 self._refresh()
-        return self._client.scatter(pixels, hash=False)
+            self._await_worker()
+            workers = [place] if place in self._workers else None
+            try:
+                return self._client.scatter(pixels, workers=workers, hash=False, timeout=SCATTER_SECONDS)
+            except (OSError, KeyError) as error:  # the worker is silent or paused, or unknown to the scheduler by now
+                failed = error
+        raise RunError(
+            f"no worker takes pixels ({failed}; are they paused, for want of memory?): what is finished is kept in the "
+            f"journal; go on with resume=True, or with --resume"
+        ) from failed
 
     def finished(self) -> list[Finished]:
         """Wait until something has ended and give all that has; nothing where workers have joined instead."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -17,8 +18,11 @@ import numpy as np
 import pytest
 import yaml
 from distributed import Client, LocalCluster
+from distributed.core import Status
+from distributed.utils import LoopRunner, sync
 
 import chronozarr_dask as czd
+from chronozarr_dask.cli.interrupt import HANDLED, interrupts
 from chronozarr_dask.errors import ChronozarrWarning, RunError
 from chronozarr_dask.run import cluster as clusters
 from chronozarr_dask.run.progress import Step
@@ -190,6 +194,27 @@ def test_the_program_stops_in_order_and_goes_on(
     assert f", {n} of them from the run before" in out or len(signals) > 1
 
 
+def test_a_call_to_the_scheduler_that_never_began_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    """Dask's own clean-up of it fails, and its loop would log that."""
+    before = {s: signal.getsignal(s) for s in HANDLED}
+    runner = LoopRunner()
+    at_once = threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
+    runner.start()
+    try:
+        runner.loop.add_callback(time.sleep, 1)  # the loop is busy: nothing begins
+        at_once.start()
+        with interrupts(lambda: None) as signals, pytest.raises(KeyboardInterrupt):
+            sync(runner.loop, lambda: asyncio.sleep(0))
+        assert signals.count == 1
+        time.sleep(1)
+        sync(runner.loop, lambda: asyncio.sleep(0))
+    finally:
+        runner.stop()
+        for signum, old in before.items():
+            signal.signal(signum, old)
+    assert caplog.records == []
+
+
 # ---- workers ---------------------------------------------------------------------------------------------------------
 
 
@@ -242,6 +267,22 @@ def test_a_worker_that_is_told_to_go_hands_its_work_to_others(
         assert one.wait(60) == 0
         assert len(client.scheduler_info(n_workers=-1)["workers"]) == 1
     assert not report.failures
+    assert cubes.objects(tmp_path / "s") == cubes.objects(tmp_path / "quiet")
+
+
+def test_workers_that_take_nothing_are_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pixels of memory are sent to workers; paused ones do not take them."""
+    monkeypatch.setattr(clusters, "SCATTER_SECONDS", 0.3)
+    monkeypatch.setattr(clusters, "SCATTER_PAUSES", (0, 0.1, 0.2))
+    how: dict[str, Any] = {"processes": False, "protocol": "tcp://", "dashboard_address": ":0", "memory_limit": 0}
+    with LocalCluster(n_workers=1, threads_per_worker=1, **how) as made, Client(made) as client:
+        (only,) = made.workers.values()
+        only.status = Status.paused
+        with pytest.raises(RunError, match=r"no worker takes pixels .*paused.*; go on with resume=True"):
+            czd.encode(CUBE, tmp_path / "s", client=client, **HOW)
+        only.status = Status.running
+        czd.encode(CUBE, tmp_path / "s", client=client, resume=True, **HOW)
+    czd.encode(CUBE, tmp_path / "quiet", **HOW)
     assert cubes.objects(tmp_path / "s") == cubes.objects(tmp_path / "quiet")
 
 

@@ -112,7 +112,8 @@ class Storm:
     def __call__(self, asked: Asked) -> Trouble | None:
         if asked.method not in self.only or asked.n % (self.in_a_row + 1) == self.in_a_row:
             return None
-        text = f"{self.seed} {asked.method} {asked.key} {asked.n}"
+        within = asked.key.lstrip("/").partition("/")[2]  # a bucket's name is another in every run
+        text = f"{self.seed} {asked.method} {within} {asked.n}"
         at = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
         for trouble, share in self.shares:
             if at < share:
