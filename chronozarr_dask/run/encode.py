@@ -165,12 +165,16 @@ def _leave_report(run: Encode, clock: Clock, end: RunReport | BaseException) -> 
         report = end if isinstance(end, RunReport) else run.broken(clock, end)
         leave_report(report, told_options(run.options), run.journal, run.target)
     except Exception as error:
-        warnings.warn(
+        text = (
             f"the report of this run could not be written into {run.journal.url}: {error}; the run itself is not "
-            f"touched by that",
-            ChronozarrWarning,
-            stacklevel=4,
+            f"touched by that"
         )
+        try:
+            warnings.warn(text, ChronozarrWarning, stacklevel=4)
+        except ChronozarrWarning:  # Python's -W error
+            if isinstance(end, RunReport):
+                raise
+            end.add_note(text)
 
 
 def _stop(workers: Workers, grace: float) -> None:

@@ -12,9 +12,10 @@ from chronozarr_dask.errors import ChronozarrError, ConditionalCreateError, Targ
 from chronozarr_dask.store.probe import probe
 from chronozarr_dask.store.target import open_target
 from tests.encode.test_resume import OPTIONS, make_cube
-from tests.services import proxy as troubles
-from tests.services.proxy import Asked, Proxy, Trouble
+from tests.services import troubles
+from tests.services.proxy import Proxy
 from tests.services.seaweedfs import KEY, S3Server
+from tests.services.troubles import Asked, Trouble
 
 pytestmark = pytest.mark.s3
 

@@ -24,9 +24,10 @@ from chronozarr_dask.source.geotiff import gdal
 from tests.encode.test_deterministic import hashes
 from tests.encode.test_s3 import bucket_hashes
 from tests.run.made import World, write_tif
-from tests.services import proxy as troubles
-from tests.services.proxy import Asked, Proxy, Storm
+from tests.services import troubles
+from tests.services.proxy import Proxy
 from tests.services.seaweedfs import S3Server
+from tests.services.troubles import Asked, Storm
 
 SMALL: dict[str, Any] = {"chunk_size": 32, "encoding": "none"}
 NIGHT = np.random.default_rng(7).integers(1, 4000, (3, 64, 64)).astype("uint16")
@@ -94,15 +95,6 @@ def public(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch, request: pytest
     return f"public/{re.sub('[^a-z0-9]+', '-', request.node.name)}"
 
 
-def upload(server: S3Server, folder: Path, place: str) -> None:
-    """Copy a folder's files to a prefix."""
-    bucket, _, prefix = place.partition("/")
-    client = server.client()
-    for path in folder.rglob("*"):
-        if path.is_file():
-            client.upload_file(str(path), bucket, f"{prefix}/{path.relative_to(folder)}")
-
-
 def signed(asked: Asked) -> bool:
     return "authorization" in asked.headers
 
@@ -118,7 +110,7 @@ def tifs(tmp_path: Path) -> Path:
 def test_public_geotiffs_beside_a_target_with_credentials(
     public: str, tifs: Path, proxy: Proxy, s3_server: S3Server, s3_bucket: str, tmp_path: Path
 ) -> None:
-    upload(s3_server, tifs, public)
+    s3_server.upload(tifs, public)
     source = {"anon": True, "endpoint_url": proxy.url}
     cube = open_source(f"s3://{public}/*.tif", storage_options=source)
     target = {"endpoint_url": proxy.url}  # credentials are those of the environment
@@ -138,7 +130,7 @@ def test_public_geotiffs_beside_a_target_with_credentials(
 
 @pytest.mark.s3
 def test_a_reader_who_pays_says_so(public: str, tifs: Path, proxy: Proxy, s3_server: S3Server) -> None:
-    upload(s3_server, tifs, public)
+    s3_server.upload(tifs, public)
     paying = {"requester_pays": True, "client_kwargs": {"endpoint_url": proxy.url}}
     cube = open_source(f"s3://{public}/*.tif", storage_options=paying)
     assert np.array_equal(cube["data"].values[:, 0], NIGHT)
@@ -156,7 +148,7 @@ def test_keys_of_a_source_are_its_own(
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another's")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another's")
-    upload(s3_server, tifs, f"{s3_bucket}/t")
+    s3_server.upload(tifs, f"{s3_bucket}/t")
     own = {"key": "reader", "secret": "readersecret", "client_kwargs": {"endpoint_url": proxy.url}}
     cube = open_source(f"s3://{s3_bucket}/t/*.tif", storage_options=own)
     assert np.array_equal(cube["data"].values[:, 0], NIGHT)
@@ -167,7 +159,7 @@ def test_keys_of_a_source_are_its_own(
 def test_a_public_zarr_store(public: str, proxy: Proxy, s3_server: S3Server, tmp_path: Path) -> None:
     cube = xr.Dataset({"v": (("time", "y", "x"), NIGHT)}, {"time": np.arange(3).astype("datetime64[D]")})
     cube.to_zarr(tmp_path / "z", zarr_format=3, consolidated=False)
-    upload(s3_server, tmp_path / "z", public)
+    s3_server.upload(tmp_path / "z", public)
     got = open_source(f"s3://{public}", storage_options={"anon": True, "endpoint_url": proxy.url})
     assert np.array_equal(got["v"].values, NIGHT)
     assert not any(map(signed, proxy.requests))
@@ -203,7 +195,7 @@ def test_a_recipe_over_public_scenes_in_a_storm(
 ) -> None:
     place = f"s3://{public}" if kind == "s3" else f"{proxy.url}/{public}"
     _, here, there = world_in(tmp_path, place)
-    upload(s3_server, tmp_path, public)
+    s3_server.upload(tmp_path, public)
     proxy.trouble = Storm(
         6,
         [(troubles.SLOW_DOWN, 0.1), (troubles.RESET_BEFORE, 0.05), (troubles.CUT_BODY, 0.15), (troubles.SLOW, 0.05)],

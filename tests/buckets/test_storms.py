@@ -17,9 +17,10 @@ from chronozarr_dask.store.target import open_target
 from tests.encode.test_deterministic import hashes
 from tests.encode.test_resume import OPTIONS, make_cube
 from tests.encode.test_s3 import bucket_hashes
-from tests.services import proxy as troubles
-from tests.services.proxy import Asked, Proxy, Trouble, storm
+from tests.services import troubles
+from tests.services.proxy import Proxy
 from tests.services.seaweedfs import S3Server
+from tests.services.troubles import Asked, Trouble, storm
 
 pytestmark = [
     pytest.mark.s3,

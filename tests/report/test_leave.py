@@ -22,7 +22,9 @@ from tests.cli.sources import invoke
 from tests.encode import cubes
 from tests.report.made import HOSTILE, SHAPE, encoded, means, page_of, report_of
 from tests.run.made import World
+from tests.services.seaweedfs import S3Server
 from tests.services.web import Server
+from tests.store.stores import array_document, compressed, px, root_document, star
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +205,10 @@ def test_a_report_that_cannot_be_made_changes_nothing_else(tmp_path: Path, monke
         warnings.simplefilter("ignore", ChronozarrWarning)
         with pytest.raises(InputError, match="torn"):
             czd.encode(failing(InputError("torn"), 0), tmp_path / "t", chunk_size=16, encoding="none")
+        warnings.simplefilter("error", ChronozarrWarning)
+        with pytest.raises(InputError, match="torn") as caught:
+            czd.encode(failing(InputError("torn"), 0), tmp_path / "u", chunk_size=16, encoding="none")
+        assert "no picture today" in caught.value.__notes__[0]
 
 
 # ---- any store -------------------------------------------------------------------------------------------------------
@@ -218,6 +224,37 @@ def test_of_a_store_by_another_writer(tmp_path: Path) -> None:
     assert "objects" not in report.document
     assert report.document["seen"]["observations"]["of"] == "valid"
     assert not (tmp_path / "theirs.cz.run").exists()
+
+
+def test_of_a_v0_1_store(tmp_path: Path) -> None:
+    """Bands are strings, and there is no mirror of the levels."""
+    arrays = {"0/data": array_document((2, 1, 2, 2), "uint16", 2)}
+    document = root_document(arrays, star(2, 6, {1: 0}), spec_version="0.1.0", bands=["B04"], levels=None)
+    objects = {
+        "zarr.json": json.dumps(document).encode(),
+        "0/data/c/0/0/0/0": compressed(px(1, 2, 3, 4)),
+        "0/data/c/1/0/0/0": compressed(px(-1, 1, 0, 0, dtype="<i2")),
+    }
+    for key, data in objects.items():
+        (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / key).write_bytes(data)
+    report = make_report(tmp_path)
+    assert report.document["store"]["shape"] == {"time": 2, "band": 1, "y": 2, "x": 2}
+    assert report.document["store"]["bands"] == [{"name": "B04", "scale": 1.0, "offset": 0.0}]
+    assert report.document["seen"]["observations"]["means"][1] == [[0.0, 1.0], [1.0, 1.0]]
+    assert "B04" in report.page
+
+
+@pytest.mark.s3
+def test_of_a_store_in_a_bucket(store: Path, s3_server: S3Server, s3_bucket: str) -> None:
+    """Store and journal are there: the page is that of the same store in a folder, but for where it is."""
+    s3_server.upload(store.parent, s3_bucket)
+    here = make_report(store).document
+    there = make_report(f"s3://{s3_bucket}/s.cz", s3_server.storage_options).document
+    assert there["store"] == here["store"] | {"store": f"s3://{s3_bucket}/s.cz"}
+    assert there["seen"] == here["seen"]
+    assert there["attempts"] == here["attempts"]
+    assert s3_server.secret not in json.dumps(there)
 
 
 def test_over_http_requests_are_few(store: Path) -> None:

@@ -4,133 +4,30 @@ What it lets pass is passed byte for byte, the Host header too: a client that is
 for the proxy's address, and the server behind verifies the signature against that header.
 
     client  --->  Proxy(upstream, trouble)  --->  server
-                  trouble(asked) -> Trouble or None
-
-`Storm` is a seeded schedule: what befalls a request depends on the seed, the method, the key, and how often that was
-asked before, never on the order in which threads ask.
+                  trouble(asked) -> Trouble or None; `troubles.Storm` is one
 """
 
 from __future__ import annotations
 
-import hashlib
 import socket
 import struct
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from tests.services.loopback import Loopback
+from tests.services.troubles import Asked, Trouble
 
 HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "expect", "trailer", "upgrade"})
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A request: its method, the path without the query, how often that was asked before, query and headers."""
-
-    method: str
-    key: str
-    n: int
-    query: str
-    headers: Mapping[str, str] = field(repr=False)
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether it is a create on condition that nothing is there."""
-        return "if-none-match" in self.headers and self.method in ("PUT", "POST")
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """What befalls a request.
-
-    Attributes
-    ----------
-    name : str
-        In the counts.
-    delay : float
-        Seconds before anything else.
-    status, code : int or None, str
-        Answer this in place of the server, as S3 does, with its error code.
-    stored : bool
-        Ask the server first, and throw its answer away: what was sent is stored, and the client does not hear of it.
-    reset : bool
-        Close the connection by a reset, without an answer.
-    cut : bool
-        Pass the server's answer, and close the connection in the middle of its body.
-    """
-
-    name: str
-    delay: float = 0.0
-    status: int | None = None
-    code: str = ""
-    stored: bool = False
-    reset: bool = False
-    cut: bool = False
-
-
-SLOW_DOWN = Trouble("503 SlowDown", status=503, code="SlowDown")
-INTERNAL = Trouble("500 InternalError", status=500, code="InternalError")
-EXPIRED = Trouble("400 ExpiredToken", status=400, code="ExpiredToken")
-SKEWED = Trouble("403 RequestTimeTooSkewed", status=403, code="RequestTimeTooSkewed")
-REDIRECTED = Trouble("301 PermanentRedirect", status=301, code="PermanentRedirect")
-NOT_IMPLEMENTED = Trouble("501 NotImplemented", status=501, code="NotImplemented")
-CONFLICT = Trouble("409 ConditionalRequestConflict", status=409, code="ConditionalRequestConflict")
-TAKEN = Trouble("200 without doing it", status=200)
-RESET_BEFORE = Trouble("reset before the server was asked", reset=True)
-RESET_AFTER = Trouble("reset after the server did it", reset=True, stored=True)
-ERROR_AFTER = Trouble("500 after the server did it", status=500, code="InternalError", stored=True)
-REFUSED_AFTER = Trouble("412 after the server did it", status=412, code="PreconditionFailed", stored=True)
-CUT_BODY = Trouble("body cut in the middle", cut=True)
-SLOW = Trouble("latency", delay=0.05)
-
-
-@dataclass(frozen=True)
-class Storm:
-    """A seeded schedule.
-
-    Attributes
-    ----------
-    seed : int
-    shares : sequence of (Trouble, float)
-        The part of requests that each befalls.
-    in_a_row : int
-        A method and key is let pass after so many troubles: what retries, succeeds.
-    only : tuple of methods
-    """
-
-    seed: int
-    shares: Sequence[tuple[Trouble, float]]
-    in_a_row: int = 3
-    only: tuple[str, ...] = ("GET", "HEAD", "PUT", "POST", "DELETE")
-
-    def __call__(self, asked: Asked) -> Trouble | None:
-        if asked.method not in self.only or asked.n % (self.in_a_row + 1) == self.in_a_row:
-            return None
-        within = asked.key.lstrip("/").partition("/")[2]  # a bucket's name is another in every run
-        text = f"{self.seed} {asked.method} {within} {asked.n}"
-        at = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
-        for trouble, share in self.shares:
-            if at < share:
-                return trouble
-            at -= share
-        return None
-
-
-class _Listening(ThreadingHTTPServer):
-    request_queue_size = 128
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients may go away."""
-
-
-class Proxy:
+class Proxy(Loopback):
     """A proxy on a free loopback port, in threads of this process.
 
     Parameters
@@ -157,25 +54,9 @@ class Proxy:
         self.at_once: Counter[str] = Counter()
         self.most_at_once: Counter[str] = Counter()
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.sockets: list[socket.socket] = []
-        self.lock = threading.Lock()
-        self._server = _Listening(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-        self.host = f"127.0.0.1:{self._server.server_port}"
+        super().__init__(_handler(self))
+        self.host = f"127.0.0.1:{self.port}"
         self.url = f"http://{self.host}"
-
-    def __enter__(self) -> Proxy:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-        with self.lock:
-            for connection in self.sockets:
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
 
     def calm(self) -> None:
         """No more trouble, and nothing counted."""
@@ -334,17 +215,3 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
             """Quiet."""
 
     return Handler
-
-
-Kind = Literal["reads", "writes", "all"]
-
-
-def storm(seed: int, kind: Kind = "all") -> Storm:
-    """A storm that one request in three meets: slow answers, refusals, torn connections and bodies, lost answers."""
-    any_method = [(SLOW_DOWN, 0.1), (INTERNAL, 0.04), (RESET_BEFORE, 0.05), (SLOW, 0.05)]
-    lost = [(RESET_AFTER, 0.05), (ERROR_AFTER, 0.03)]
-    if kind == "reads":
-        return Storm(seed, [*any_method, (CUT_BODY, 0.12)], only=("GET", "HEAD"))
-    if kind == "writes":
-        return Storm(seed, [*any_method, *lost], only=("PUT", "POST", "DELETE"))
-    return Storm(seed, [*any_method, *lost, (CUT_BODY, 0.08)])

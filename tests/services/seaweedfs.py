@@ -71,6 +71,15 @@ class S3Server:
             client.create_bucket(Bucket=name)
         return name
 
+    def upload(self, folder: Path, place: str) -> None:
+        """Copy a folder's files to a bucket, or to ``bucket/prefix``."""
+        bucket, _, prefix = place.partition("/")
+        with contextlib.closing(self.client()) as client:
+            for path in folder.rglob("*"):
+                if path.is_file():
+                    key = f"{prefix}/{path.relative_to(folder).as_posix()}".lstrip("/")
+                    client.upload_file(str(path), bucket, key)
+
 
 def program() -> str:
     """Find ``weed``: beside the interpreter that runs the tests, else on the PATH."""

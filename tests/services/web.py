@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 import re
 import select
-import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+
+from tests.services.loopback import Loopback
 
 LOG = "/-/log"
 """Answers with the requests since it was asked last, as [method, key, Range], and forgets them."""
@@ -53,15 +53,7 @@ class Fault:
     short: int | None = None
 
 
-class _Listening(ThreadingHTTPServer):
-    request_queue_size = 128  # a reader opens dozens of connections at once
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients may go away."""
-
-
-class Server:
+class Server(Loopback):
     """A web server on a free loopback port: `url` is the prefix of the objects.
 
     Parameters
@@ -97,26 +89,10 @@ class Server:
         self.requests: list[tuple[str, str, str | None]] = []
         self.connections = self.at_once = self.most_at_once = 0
         self.headers: list[Mapping[str, str]] = []
-        self.lock = threading.Lock()
-        self.sockets: list[socket.socket] = []
         self.asked: Counter[tuple[str, str]] = Counter()
-        self._server = _Listening(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-        self.host = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(_handler(self))
+        self.host = f"http://127.0.0.1:{self.port}"
         self.url = f"{self.host}/cube"
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-        with self.lock:
-            for connection in self.sockets:  # as a server that ends: the next one may be given the same port
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
 
     def length(self, key: str) -> int | None:
         """Of an object, None where there is none."""

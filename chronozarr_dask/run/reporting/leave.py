@@ -99,7 +99,8 @@ def _known(journal: Journal) -> dict[str, Any] | None:
 def _journal(url: str, options: Mapping[str, Any] | None, named: str | None) -> Journal | None:
     """The journal of the run that made a store; None where there is none.
 
-    Beside a store whose journal is elsewhere lies a claim that names it.
+    Beside a store whose journal is elsewhere lies a claim that names it. A journal that was copied with its store names
+    another place too; but it has a report.
     """
     try:
         place = Journal(open_target(journal_url(url, named), options))
@@ -111,7 +112,9 @@ def _journal(url: str, options: Mapping[str, Any] | None, named: str | None) -> 
     if claim is None:
         return None
     elsewhere = claim.get("journal", place.url)
-    return place if elsewhere == place.url else Journal(open_target(elsewhere, options))
+    if elsewhere == place.url or place.objects.size(REPORT) is not None:
+        return place
+    return Journal(open_target(elsewhere, options if "://" in elsewhere else None))
 
 
 def _made(document: Mapping[str, Any], store: Store | None) -> Report:
