@@ -16,6 +16,7 @@ import psutil
 
 from chronozarr_dask.errors import NotCompleteError
 from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.store.journal import CLAIM, PLAN
 from chronozarr_dask.store.reader import open_store
 from tests.chaos.child import start
 from tests.chaos.gate import Control, later, workers_of
@@ -49,7 +50,9 @@ class Row:
     kills : int
         How many kills there were; a second process may be killed too.
     resumed : int
-        Processes that went on with ``--resume``.
+        Processes that went on: with ``--resume``, or ``resume RUN``.
+    by_journal : int
+        Those by ``resume RUN``.
     redone : int
         Objects that were stored again.
     fault : str
@@ -62,6 +65,7 @@ class Row:
     objects: int = 0
     kills: int = 0
     resumed: int = 0
+    by_journal: int = 0
     redone: int = 0
     equal: bool = False
     seconds: float = 0.0
@@ -120,11 +124,16 @@ class Drive:
 
     def _start(self, *, resume: bool) -> Any:
         words = self.stage.arguments(self.scenario)
-        if resume and "claim.json" not in self.stage.objects(self.scenario, ".run"):
-            raise ChaosError("the claim is gone")
         if resume:
+            kept = self.stage.objects(self.scenario, ".run")
+            if CLAIM not in kept:
+                raise ChaosError("the claim is gone")
             self.row.resumed += 1
-            words.append("--resume")
+            if self.scenario.by_journal and PLAN in kept:
+                self.row.by_journal += 1
+                words = self.stage.resume_arguments(self.scenario)
+            else:
+                words.append("--resume")
         else:
             self.control.set(0, self.scenario.kills[0].place)
         return start(words, self.stage.environment, self._log)

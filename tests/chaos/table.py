@@ -10,7 +10,7 @@ from tests.chaos.drive import Row
 
 HEADER = (
     "seed", "phase", "killed at", "victim", "signal", "product", "workers", "target", "objects at kill", "alive", "met",
-    "kills", "resumed", "redone", "equal", "seconds",
+    "kills", "resumed", "by journal", "redone", "equal", "seconds",
 )  # fmt: skip
 
 
@@ -20,7 +20,8 @@ def cells(row: Row) -> tuple[str, ...]:
     place = f"{first.place.point} {first.place.n} {first.place.how}"
     product = f"{s.product.kind} {s.product.encoding}" + (" sharded" if s.product.shard_time else "")
     product += f" slabs of {s.time_slab}" if s.time_slab else ""
-    told = (row.objects, _word(row.alive), _word(row.met), row.kills, row.resumed, row.redone, _word(row.equal))
+    seen = (row.objects, _word(row.alive), _word(row.met))
+    then = (row.kills, row.resumed, row.by_journal, row.redone, _word(row.equal))
     where = "S3" if s.on_s3 else "folder"
     out = (
         s.seed,
@@ -31,7 +32,8 @@ def cells(row: Row) -> tuple[str, ...]:
         product,
         s.runner,
         where,
-        *told,
+        *seen,
+        *then,
         f"{row.seconds:.1f}",
     )
     return tuple(map(str, out))

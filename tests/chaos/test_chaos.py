@@ -68,6 +68,10 @@ def test_each_client_that_was_killed_was_gone_on_with(rows: list[dict[str, Any]]
     for row in rows:
         killed = sum(kill["victim"] == "client" for kill in row["scenario"]["kills"][: row["kills"]])
         assert row["resumed"] == killed, row["scenario"]["seed"]
+    by_journal = {row["scenario"]["product"]["kind"] for row in rows if row["by_journal"]}
+    assert by_journal == {"cube", "scenes"}, "some go on by the journal alone, which has a recipe or a source"
+    assert sum(row["by_journal"] for row in rows) >= 5
+    assert sum(row["resumed"] - row["by_journal"] for row in rows) >= 5
 
 
 @pytest.mark.slow

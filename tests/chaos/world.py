@@ -159,9 +159,17 @@ class Stage:
         options: dict[str, Any] = {**CUBE, "shard_time": product.shard_time, "time_slab": scenario.time_slab}
         for name, value in options.items():
             words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
-        for name, value in self.storage(scenario).items():
-            words += ["--storage-option", f"{name}={value}"]
+        words += self._storage_words(scenario)
         return [*words, *(["--scheduler", self.cluster.scheduler_address] if scenario.runner == "cluster" else [])]
+
+    def resume_arguments(self, scenario: Scenario) -> list[str]:
+        """The command line that goes on with a seed by its journal alone."""
+        words = ["resume", self.target(scenario), "--quiet", *self._storage_words(scenario)]
+        by_address = scenario.runner == "cluster" and scenario.product.kind == "cube"  # a recipe names its cluster
+        return [*words, *(["--cluster", self.cluster.scheduler_address] if by_address else [])]
+
+    def _storage_words(self, scenario: Scenario) -> list[str]:
+        return [w for pair in self.storage(scenario).items() for w in ("--storage-option", "{}={}".format(*pair))]
 
     def _recipe(self, scenario: Scenario) -> Path:
         changes = scene_changes(scenario.product, scenario.time_slab)
