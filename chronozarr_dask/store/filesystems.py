@@ -8,6 +8,7 @@ Google the MD5 that the store answers with is compared.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -15,12 +16,16 @@ from typing import Any
 import fsspec
 
 from chronozarr_dask.errors import TargetError
+from chronozarr_dask.store.secrets import clean_record
 
 CONNECTIONS = 32
 """Connections to a host that are kept open: one for each thread of a store's reader."""
 
 EXTRAS = {"s3": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure", "http": "http", "https": "http"}
 """URL scheme -> the extra of this package that brings its file system."""
+
+LOGGERS = ("botocore.auth", "botocore.endpoint")
+"""Loggers that tell at DEBUG of the headers of a request, and so of a session's token."""
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "FSSPEC_S3_ENDPOINT_URL")
 _CHECKSUMS = {
@@ -49,6 +54,8 @@ def file_system(url: str, storage_options: Mapping[str, Any]) -> Any:
         options.setdefault("consistency", "md5")
     if is_s3(url):
         options["config_kwargs"] = s3_config(storage_options)
+        for name in LOGGERS:
+            logging.getLogger(name).addFilter(clean_record)  # once: a filter that is there is not added again
     try:
         fs = fsspec.filesystem(protocol, **options)
     except (ImportError, ValueError) as error:

@@ -6,6 +6,7 @@ and on the command line.
 
 from __future__ import annotations
 
+import logging
 import re
 from urllib.parse import unquote
 
@@ -19,6 +20,7 @@ _OTHERS = frozenset(
 )
 _PREFIXES = ("x-amz-", "x-goog-")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
+_SESSION = re.compile(r"(x-amz-security-token['\"]?\s*:\s*(?:b?['\"])?)[^\s'\",]+", re.IGNORECASE)
 _PASSWORD = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#@]*:[^/?#]*@")
 
 
@@ -51,6 +53,13 @@ def _redacted(url: str) -> str:
     secret = secret_parameters(query)
     kept = [f"{pair.split('=', 1)[0]}=..." if pair in secret else pair for pair in query.split("&")]
     return _PASSWORD.sub(r"\1...@", base) + mark + "&".join(kept)
+
+
+def clean_record(record: logging.LogRecord) -> bool:
+    """A filter for loggers of libraries that log at DEBUG what they ask: signed URLs, tokens of a session in headers."""
+    text = redacted_urls(record.getMessage())
+    record.msg, record.args = _SESSION.sub(r"\1...", text), ()
+    return True
 
 
 def check_no_secrets(url: str) -> None:

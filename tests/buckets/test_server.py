@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,16 @@ import xarray as xr
 import chronozarr_dask as czd
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.run.deep import validate_deep
+from chronozarr_dask.source.files import open_source
+from tests.cli.sources import run, start
+from tests.encode.test_deterministic import hashes
 from tests.encode.test_resume import OPTIONS, make_cube
+from tests.encode.test_s3 import bucket_hashes
 from tests.run.made import World
+from tests.services import troubles
 from tests.services.proxy import Proxy
 from tests.services.seaweedfs import S3Server
+from tests.services.troubles import Asked, Trouble
 
 pytestmark = pytest.mark.s3
 
@@ -38,6 +46,48 @@ def test_a_recipe_into_a_bucket(
     assert validate_deep(target["url"], storage_options=options) == []
     with xr.open_dataset(target["url"], engine="chronozarr_dask", storage_options=options) as dataset:
         assert dataset.sizes["time"] == 3
+
+
+def test_a_server_without_conditional_creates(
+    proxy: Proxy, options: dict[str, Any], s3_server: S3Server, s3_bucket: str, tmp_path: Path
+) -> None:
+    """The program tells of ``--no-claim``; with it, a run is interrupted in its middle and gone on with."""
+    cube, source, target = make_cube(), str(tmp_path / "cube.zarr"), f"s3://{s3_bucket}/s"
+    cube.to_dataset(name="v").to_zarr(source, zarr_format=3, consolidated=False)
+    access = [f"--storage-option={name}={json.dumps(value)}" for name, value in options.items()]
+    words = ["encode", source, target, "--crs=EPSG:32631", "--chunk-size=16", "--region-cells=2", *access]
+    stored: list[str] = []
+    started: list[Any] = []
+
+    def trouble(asked: Asked) -> Trouble | None:
+        if asked.is_conditional:
+            return troubles.NOT_IMPLEMENTED
+        if asked.method == "PUT" and f"{s3_bucket}/s/0/" in asked.key:
+            stored.append(asked.key)
+            if len(stored) == 10:
+                started[0].send_signal(signal.SIGINT)
+        return None
+
+    proxy.trouble = trouble
+    code, _, err = run(*words)
+    assert code == 1
+    assert "--no-claim" in err
+    assert bucket_hashes(s3_server, s3_bucket, "s") == bucket_hashes(s3_server, s3_bucket, "s.run") == {}
+    started.append(start(*words, "--no-claim"))
+    _, err = started[0].communicate(timeout=100)
+    assert started[0].returncode == 1
+    again = err.splitlines()[-1]
+    assert again.endswith(" --no-claim --resume"), err
+    assert "zarr.json" not in bucket_hashes(s3_server, s3_bucket, "s")
+    before = len(stored)
+    code, _, err = run("resume", target, *access)
+    assert code == 1, "it is not taken for granted"
+    assert "--no-claim" in err
+    code, _, err = run("resume", target, *access, "--no-claim")
+    assert code == 0, err
+    assert len(stored) > before, "something was left"
+    czd.encode(open_source(source), tmp_path / "s", crs="EPSG:32631", chunk_size=16, region_cells=2)
+    assert bucket_hashes(s3_server, s3_bucket, "s") == hashes(tmp_path / "s")
 
 
 def test_of_two_runs_into_one_target_one_is_told_to_stop(

@@ -31,11 +31,13 @@ from tests.encode.test_resume import OPTIONS, make_cube
 from tests.run.made import World
 from tests.secrets.capture import LogToFile, logged, messages
 from tests.secrets.search import Search
+from tests.services.proxy import Proxy
 from tests.services.seaweedfs import S3Server
 from tests.services.web import Fault, Server
 
 CANARY = "canary7Qx3Zp9kV2m"
 SAS = f"sv=2024-01-01&se=2030-01-01&sig={CANARY}%3D"
+TOKEN = "session8Wr5Yt2Lb6Nc"
 PRESIGNED = f"X-Amz-Credential={CANARY}&X-Amz-Signature={CANARY}"
 
 
@@ -268,7 +270,12 @@ def test_a_run_into_a_bucket_leaves_no_key(
             client.register_plugin(LogToFile(str(out)))
             cube = small.chunk({"time": 1})
             czd.encode(cube, url, storage_options=open_to_all, client=client, **OPTIONS)
-    assert len(caught) == 1
+        monkeypatch.setenv("AWS_SESSION_TOKEN", TOKEN)
+        with Proxy(s3_server.endpoint) as proxy:  # the server knows no sessions, and the run ends with its refusal
+            own = {"client_kwargs": {"endpoint_url": proxy.url}}
+            told(lambda: czd.encode(small, f"{url}-session", storage_options=own, **OPTIONS))
+    assert {asked.headers["x-amz-security-token"] for asked in proxy.requests} == {TOKEN}
+    assert len(caught) == 2
     (out / "errors").write_text("\n".join(caught))
     (out / "said").write_text("".join(capfd.readouterr()))
     bucket = s3_server.client()
@@ -278,5 +285,5 @@ def test_a_run_into_a_bucket_leaves_no_key(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(bucket.get_object(Bucket=s3_bucket, Key=entry["Key"])["Body"].read())
     assert len(list((out / "messages").iterdir())) > 20
-    assert found_in(out, s3_server.secret, CANARY) == []
+    assert found_in(out, s3_server.secret, CANARY, TOKEN) == []
     assert os.environ["AWS_SECRET_ACCESS_KEY"] == s3_server.secret

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.stac.hrefs import redacted
-from chronozarr_dask.store.secrets import redacted_urls
+from chronozarr_dask.store.secrets import clean_record, redacted_urls
 
 T = TypeVar("T")
 
@@ -63,14 +63,8 @@ def load_rasterio() -> Any:
             f"GeoTIFFs need rasterio, which is not installed ({error}): pip install 'chronozarr-dask[geotiff]'"
         ) from error
     for name in LOGGERS:
-        logging.getLogger(name).addFilter(_without_secrets)  # once: a filter that is there is not added again
+        logging.getLogger(name).addFilter(clean_record)  # once: a filter that is there is not added again
     return rasterio
-
-
-def _without_secrets(record: logging.LogRecord) -> bool:
-    """rasterio logs at DEBUG what it opens, and a URL may be signed."""
-    record.msg, record.args = redacted_urls(record.getMessage()), ()
-    return True
 
 
 def is_remote(uri: str) -> bool:
