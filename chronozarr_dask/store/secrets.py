@@ -56,7 +56,7 @@ def _redacted(url: str) -> str:
 
 
 def clean_record(record: logging.LogRecord) -> bool:
-    """A filter for loggers of libraries that log at DEBUG what they ask: signed URLs, tokens of a session in headers."""
+    """A filter for loggers of libraries that log at DEBUG what they ask: signed URLs, tokens of a session."""
     text = redacted_urls(record.getMessage())
     record.msg, record.args = _SESSION.sub(r"\1...", text), ()
     return True
