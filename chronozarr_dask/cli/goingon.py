@@ -24,19 +24,29 @@ def interruptible(bars: Bars, target: str, target_options: Mapping[str, Any], jo
             if not signals.count:
                 raise
             signals.tell()
-            bars.stop()
-            begun = _journal_of_plan(target, target_options, journal)
-            where = "nothing was stored yet" if begun is None else f"what is finished is kept in {begun}"
-            print_line("interrupted", "yellow", f"{where}. {'Begin again' if begun is None else 'Go on'} with:")
-            typer.echo(command_line(own_arguments(), resume=begun is not None), err=True)  # to copy: never wrapped
-            signals.end()
+            try:
+                bars.stop()
+                _tell(target, target_options, journal)
+            finally:
+                signals.end()
 
 
-def _journal_of_plan(target: str, options: Mapping[str, Any], journal_option: str | None) -> str | None:
-    """Where the journal is; None when the run was not planned yet, so that there is nothing to go on with."""
-    from chronozarr_dask.store.journal import PLAN, Journal, journal_url
+def _tell(target: str, target_options: Mapping[str, Any], journal: str | None) -> None:
+    try:
+        begun = _journal_of_claim(target, target_options, journal)
+        where = "nothing was stored yet" if begun is None else f"what is finished is kept in {begun}"
+        again = begun is not None
+    except ChronozarrError as error:
+        where, again = f"what is finished is kept in the journal, which does not answer now ({error})", True
+    print_line("interrupted", "yellow", f"{where}. {'Go on' if again else 'Begin again'} with:")
+    typer.echo(command_line(own_arguments(), resume=again), err=True)  # to copy: never wrapped
+
+
+def _journal_of_claim(target: str, options: Mapping[str, Any], journal_option: str | None) -> str | None:
+    """Where the journal is; None when the run had no claim yet, so that there is nothing to go on with."""
+    from chronozarr_dask.store.journal import CLAIM, Journal, journal_url
     from chronozarr_dask.store.target import open_target
 
     place = journal_url(open_target(target, options).url, journal_option)
     journal = Journal(open_target(place, options))
-    return None if journal.read(PLAN) is None else journal.url
+    return None if journal.read(CLAIM) is None else journal.url

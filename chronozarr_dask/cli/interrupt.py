@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ PROGRAM = "chronozarr-dask"
 HANDLED = (signal.SIGINT, signal.SIGTERM)
 STOPS = 2
 """Signals that stop something: the first lets what is in flight finish, the second does not wait for it."""
+
+DEAF_SECONDS = 5.0
+"""After the second signal, before one more ends the process as it is."""
 
 STORAGE_FLAGS = ("--storage-option", "--source-option")
 
@@ -36,16 +40,21 @@ class Interrupts:
 
     def __init__(self, on_first: Callable[[], None]) -> None:
         self.count = 0
+        self._stopping = 0.0
         self._on_first = on_first
         self._is_telling = False
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
         """Handle a signal."""
         self.count += 1
+        if self.count > STOPS and time.monotonic() - self._stopping > DEAF_SECONDS:
+            os.write(2, b"\nstopped at once; what is finished is kept in the journal\n")
+            os._exit(1)  # a place that does not answer may hold up the end for minutes
         if self._is_telling or self.count > STOPS:
             return  # what the second one has begun is short: cut short itself, it would leave a library's traceback
         if self.count == 1:
             self._on_first()
+        self._stopping = time.monotonic()
         raise KeyboardInterrupt
 
     def tell(self) -> None:

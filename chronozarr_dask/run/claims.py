@@ -77,20 +77,25 @@ def begin(target: Objects, journal: Journal, beside: Journal, *, conditional: bo
     return Claim(1, owner)
 
 
-def take_over(target: Objects, journal: Journal, tell: Tell, *, conditional: bool = True) -> Claim:
+def take_over(
+    target: Objects, journal: Journal, tell: Tell, *, beside: Journal | None = None, conditional: bool = True
+) -> Claim:
     """Take over the run of a journal whose owner is gone.
 
     Parameters
     ----------
     tell : callable
         Told while the owner is watched.
+    beside : Journal, optional
+        Where the claim beside the store is, for one who will write there: it must name this journal, and is created
+        where a run ended before it did that.
     conditional : bool
         As of `begin`.
 
     Raises
     ------
     ResumeError
-        While its owner is alive, or when another resume was first.
+        While its owner is alive, when another resume was first, or when the store is another run's.
     """
     last = read_claim(journal)
     if last is None:
@@ -102,14 +107,38 @@ def take_over(target: Objects, journal: Journal, tell: Tell, *, conditional: boo
             f"Python resume=True)"
         )
     owner = Owner.me()
-    generation = last.generation + 1
-    if not _create(journal, claim_key(generation), _document(owner, target.url, journal.url), conditional):
+    generation, document = last.generation + 1, _document(owner, target.url, journal.url)
+    if beside is not None and beside.url != journal.url and not is_beside(journal, beside):
+        _create(beside, CLAIM, document, conditional)
+        is_beside(journal, beside)  # another may have been first
+    if not _create(journal, claim_key(generation), document, conditional):
         winner = read_claim(journal) or last
         raise ResumeError(
             f"the run in {journal.url} was taken over by another resume at the same moment: {winner.owner.told}. Let "
             f"that one go on, or end that process first"
         )
+    if journal.read(CLAIM) is None:  # a clean came to its end while its heartbeat was watched
+        journal.objects.delete(claim_key(generation))
+        raise ResumeError(f"the run in {journal.url} was removed by a clean at this moment: begin without resume")
     return Claim(generation, owner)
+
+
+def is_beside(journal: Journal, beside: Journal) -> bool:
+    """Whether the claim beside a store is that of the journal; False where there is none.
+
+    Raises
+    ------
+    ResumeError
+        If it is that of another run.
+    """
+    if (claim := beside.read(CLAIM)) is None:
+        return False
+    if (other := claim.get("journal", beside.url)) != journal.url:
+        raise ResumeError(
+            f"{beside.url}/{CLAIM} is that of another run, whose journal is {other}: the store beside it is not this "
+            f"run's any more, whose journal is {journal.url}. Go on with that one, or begin anew with another target"
+        )
+    return True
 
 
 def tell_nobody(owner: str, passed: float, long: float) -> None:
@@ -127,10 +156,18 @@ def warn_watched(owner: str, passed: float, long: float) -> None:
         )
 
 
-def successor(journal: Journal, claim: Claim) -> Owner | None:
-    """The owner that has taken the run over from this claim; None while nobody has. One request."""
-    doc = journal.read(claim_key(claim.generation + 1))
-    return None if doc is None else Owner.of(doc)
+def lost(journal: Journal, claim: Claim) -> str | None:
+    """Why a claim is nobody's any more; None while its owner owns the run. Two requests.
+
+    A clean removes all claims of a run that it took for dead, and another may have begun in its place since.
+    """
+    if (doc := journal.read(claim_key(claim.generation + 1))) is not None:
+        return f"it was taken over by {Owner.of(doc).told}"
+    if (doc := journal.read(claim_key(claim.generation))) is None:
+        return "its claim is gone: a clean has removed the run"
+    if (owner := Owner.of(doc)).token != claim.owner.token:
+        return f"it was removed by a clean, and another run was begun by {owner.told}"
+    return None
 
 
 def _is_gone(journal: Journal, claim: Claim, tell: Tell) -> bool:

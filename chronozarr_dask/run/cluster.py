@@ -10,6 +10,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
@@ -69,8 +70,8 @@ class Cluster:
             self._await_first()
         info = client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [w["memory_limit"] for w in info if w.get("memory_limit")]
-        self.process_threads = max(self._workers.values())
-        self.memory = memory or int(min(limits, default=memory_limit() // len(self._workers)) * DEFAULT_SHARE)
+        self.process_threads = max(self._workers.values(), default=1)
+        self.memory = memory or int(min(limits, default=memory_limit() // max(1, len(self._workers))) * DEFAULT_SHARE)
         self._in_flight = self.process_threads
         self._busy: Counter[str] = Counter()
         self._completed: SimpleQueue[Any] = SimpleQueue()
@@ -93,6 +94,9 @@ class Cluster:
                 raise OSError(f"the connection is {self._client.status}")
             found = dict(self._client.nthreads())
             self._history.trim()
+            joined = found.keys() - self._workers.keys()
+            if joined:
+                check_versions(self._client, joined)
         except OSError as error:
             silent = self._asked - self._answered
             if silent > SILENT_SECONDS or self._client.status in ("closing", "closed"):
@@ -102,9 +106,6 @@ class Cluster:
                 ) from error
             return False
         self._answered = self._asked
-        joined = found.keys() - self._workers.keys()
-        if joined:
-            check_versions(self._client, joined)
         lost_all = bool(joined) and not found.keys() & self._workers.keys()
         self._workers = found
         self._note_workers()
@@ -219,7 +220,8 @@ class Cluster:
 
     def close(self, *, cancel: bool, wait: bool = True) -> None:
         """Drop what is in flight; the cluster is the caller's. What was cancelled is not waited for."""
-        if cancel and self._pending:
-            self._client.cancel(list(self._pending), force=True)
+        if cancel and self._pending and self._client.status == "running":
+            with suppress(OSError):  # the scheduler is gone, and all that it had
+                self._client.cancel(list(self._pending), force=True)
         self._pending.clear()
         self._completed = SimpleQueue()

@@ -215,12 +215,12 @@ def _prepare(
     same = identity(given, spec, options)
     probe_places(target, journal.objects, storage_options, conditional=claim)
     plan = begun(target, journal, same) if resume else plan_encode(given, spec, options, choice, budget)
+    beside = Journal(open_target(claim_url(target.url, journal.url), storage_options))
     if resume:
-        owned = claims.take_over(target, journal, claims.warn_watched, conditional=claim)
+        owned = claims.take_over(target, journal, claims.warn_watched, beside=beside, conditional=claim)
         plan = plan or begun(target, journal, same)  # its owner may have written one while it was watched
     else:
         check_space(target, spec)
-        beside = Journal(open_target(claim_url(target.url, journal.url), storage_options))
         owned = claims.begin(target, journal, beside, conditional=claim)
     heartbeat = held.enter_context(Heartbeat(journal, owned))
     workers.check = heartbeat.check

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,9 @@ from chronozarr_dask.run.workers import Build, Finished, Workers
 from chronozarr_dask.store.secrets import redacted_urls
 
 TRIES = 3
+
+KEEP_SECONDS = 10.0
+"""Between two times that the regions that were set aside are kept."""
 
 LOSSES = 20
 """Times that a region may be lost with its worker, before it is set aside: that a worker left is no fault of it."""
@@ -43,9 +47,31 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """The regions that were set aside."""
+    """The regions that were set aside.
+
+    Attributes
+    ----------
+    failures : list of Failure
+    keep : callable
+        Keeps them somewhere: called with the first, and with those that follow from time to time.
+    """
 
     failures: list[Failure] = field(default_factory=list)
+    keep: Callable[[Sequence[Failure]], None] = lambda failures: None
+    _n_kept: int = 0
+    _kept: float = float("-inf")
+
+    def add(self, failure: Failure) -> None:
+        """One more is set aside."""
+        self.failures.append(failure)
+        if time.monotonic() - self._kept > KEEP_SECONDS:
+            self.keep_all()
+
+    def keep_all(self) -> None:
+        """Keep those that are not kept yet."""
+        if len(self.failures) > self._n_kept:
+            self.keep(self.failures)
+            self._n_kept, self._kept = len(self.failures), time.monotonic()
 
 
 def run_all(
@@ -93,20 +119,21 @@ def run_regions(
     build: Callable[[Region], Build],
     on_stored: Callable[[Region, Any], None],
     meter: Meter,
+    outcome: Outcome,
     *,
     fail_fast: bool = False,
-) -> Outcome:
+) -> None:
     """Run all regions that are left, each when what it needs is there.
 
     A region that fails by fault of a worker or of the target is set aside after three tries, and the rest goes on, or
     with `fail_fast` nothing more begins; what is lost with a worker that left counts as no try. An error of the input,
-    or a target that is full or closed, lets what is in flight finish and ends the run.
+    or a target that is full or closed, lets what is in flight finish and ends the run. `outcome` is told of each.
 
     Raises
     ------
     The error that ended the run.
     """
-    outcome, tries, in_flight = Outcome(), Counter[tuple[Region, bool]](), 0
+    tries, in_flight = Counter[tuple[Region, bool]](), 0
     fatal: BaseException | None = None
     while True:
         stopped = fatal is not None or (fail_fast and bool(outcome.failures))
@@ -127,7 +154,6 @@ def run_regions(
                 fatal = _failed(outcome, order, finished, tries, meter) or fatal
     if fatal is not None:
         raise fatal
-    return outcome
 
 
 def _failed(
@@ -145,7 +171,7 @@ def _failed(
         meter.again()
     else:
         told = redacted_urls(f"{type(error).__name__}: {error}")
-        outcome.failures.append(Failure(region.name, told, tries[region, lost]))
+        outcome.add(Failure(region.name, told, tries[region, lost]))
         meter.failed()
     return None
 

@@ -103,5 +103,5 @@ class Heartbeat:
         self._renewed = begun
 
     def _look(self) -> None:
-        if (other := claims.successor(self._journal, self._claim)) is not None:
-            self._lost = f"it was taken over by {other.told}"
+        if (why := claims.lost(self._journal, self._claim)) is not None:
+            self._lost = why

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -24,7 +26,7 @@ from chronozarr_dask.plan.sampling import sampled_cells
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.run.cleanup import remove_temporary
 from chronozarr_dask.run.clock import Clock, now
-from chronozarr_dask.run.engine import Outcome, run_all, run_regions
+from chronozarr_dask.run.engine import Failure, Outcome, run_all, run_regions
 from chronozarr_dask.run.flags import flag_warnings
 from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.order import Chosen, Order
@@ -86,7 +88,7 @@ class Encode:
     ledger: Ledger = field(default_factory=Ledger)
 
     def __post_init__(self) -> None:
-        self._stager = Stager(self.workers, self.journal, self.plan)
+        self._stager = Stager(self.workers, self.journal, self.plan, self.resumed)
 
     @property
     def _url(self) -> str:
@@ -104,18 +106,33 @@ class Encode:
                 self._stager.everything(self.source, progress)
         encoding, selection = self.ledger.encoding, self.ledger.selection = self._select(clock, progress)
         with clock.stage("run"):
-            outcome = self._run(encoding, done, progress)
+            self._run(encoding, done, progress)
         with clock.stage("commit"):
             progress(Step("commit", 0, 1))
             total = tally(self.journal, self.plan, encoding, self.options.shard_bytes_limit)
             scenes = self._scenes()
-            if self.heartbeat is not None:
-                self.heartbeat.confirm()
-            commit(self.target, self.spec, self.spec.temporal(encoding, selection), total, conditional=self.conditional)
+            self._confirm()
+            how: Any = {"confirm": self._confirm, "conditional": self.conditional}
+            commit(self.target, self.spec, self.spec.temporal(encoding, selection), total, **how)
+            self._remove_temporary()
+            progress(Step("commit", 1, 1))
+        return self._report(clock, total, scenes)
+
+    def _confirm(self) -> None:
+        """RunError when the run is not this process's own any more."""
+        if self.heartbeat is not None:
+            self.heartbeat.confirm()
+
+    def _remove_temporary(self) -> None:
+        """What the journal held for the run; a store that is complete stays so where that cannot be removed."""
+        try:
             for prefix in TEMPORARY:
                 self.journal.objects.delete_prefix(prefix)
-            progress(Step("commit", 1, 1))
-        return self._report(clock, total, outcome, scenes)
+        except TargetError as error:
+            self.ledger.left.append(
+                f"the store is complete, but what the run kept meanwhile in {self.journal.url} could not be removed "
+                f"({error}): remove it with `chronozarr-dask clean {self._url}`, which takes the journal with it"
+            )
 
     def _done(self) -> list[bool]:
         """For each region in the plan's order, whether its receipt is there."""
@@ -161,7 +178,7 @@ class Encode:
             meter.done()
         return Selection(len(cells), star_delta, plain)
 
-    def _run(self, encoding: Encoding, done: list[bool], progress: Progress) -> Outcome:
+    def _run(self, encoding: Encoding, done: list[bool], progress: Progress) -> None:
         job = Job(
             target=self.target,
             journal=self.journal,
@@ -179,7 +196,8 @@ class Encode:
         meter = self._meter(progress, "run", total, done=total - order.n_left)
 
         def on_stored(region: Region, result: RegionDone) -> None:
-            remove_temporary(self.journal, self.plan, self.source, region)
+            with suppress(TargetError):  # it goes with all the rest at the end
+                remove_temporary(self.journal, self.plan, self.source, region)
             self.ledger.add(region, result.n_objects, result.n_bytes, result.taken.nbytes)
             meter.done(bytes_in=result.taken.nbytes, bytes_out=result.n_bytes, lost=result.taken.lost)
 
@@ -187,10 +205,15 @@ class Encode:
             self.ledger.in_flight.add(region)
             return partial(region_receipt, job, region)
 
-        outcome = run_regions(self.workers, order, build, on_stored, meter, fail_fast=self.fail_fast)
+        outcome = Outcome(self.ledger.failures, self._keep_failures)
+        try:
+            run_regions(self.workers, order, build, on_stored, meter, outcome, fail_fast=self.fail_fast)
+        except BaseException:
+            with suppress(TargetError):  # the error that ended the run is told
+                outcome.keep_all()
+            raise
         if outcome.failures:
-            self.ledger.failures = outcome.failures
-            self.journal.write_failures([f.to_json() for f in outcome.failures])
+            outcome.keep_all()
             first = outcome.failures[0]
             raise RunError(
                 f"{len(outcome.failures)} of {total} regions failed {first.tries} times and there is no root document; "
@@ -202,7 +225,9 @@ class Encode:
                 f"what had failed is stored, and {order.n_left} of {total} regions are left, so there is no root "
                 f"document: go on with `chronozarr-dask resume {self._url}`"
             )
-        return outcome
+
+    def _keep_failures(self, failures: Sequence[Failure]) -> None:
+        self.journal.write_failures([f.to_json() for f in failures])
 
     def _scenes(self) -> Scenes | None:
         """What became of the scenes; RunError where none of them could be read."""
@@ -215,8 +240,7 @@ class Encode:
             )
         return scenes
 
-    def _report(self, clock: Clock, total: Tally, outcome: Outcome, scenes: Scenes | None) -> RunReport:
-        self.ledger.failures = outcome.failures
+    def _report(self, clock: Clock, total: Tally, scenes: Scenes | None) -> RunReport:
         return replace(
             self._so_far(clock, scenes, self._flags(total)),
             objects=sum(total.objects.values()),
@@ -255,7 +279,7 @@ class Encode:
             regions_resumed=ledger.regions_resumed,
             attempt=ledger.attempt(),
             staged_bytes=self._stager.nbytes,
-            warnings=(*self.warnings, *flags, *told),
+            warnings=(*self.warnings, *flags, *told, *ledger.left),
             scenes=None if scenes is None else scenes.to_json(),
             began=clock.began,
             ended=now(),

@@ -34,6 +34,8 @@ class Ledger:
     in_flight : set of Region
         Begun, and not heard of since: they may have ended.
     failures : list of Failure
+    left : list of str
+        Warnings of what could not be removed at the end.
     """
 
     encoding: Encoding | Literal["undecided"] = UNDECIDED
@@ -45,6 +47,7 @@ class Ledger:
     bytes_in: int = 0
     in_flight: set[Region] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     def add(self, region: Region, objects: int, nbytes: int, bytes_in: int = 0) -> None:
         """Count a region that was stored."""

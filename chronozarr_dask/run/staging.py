@@ -18,6 +18,7 @@ from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.engine import run_all
 from chronozarr_dask.run.progress import Meter, Progress
 from chronozarr_dask.run.workers import Build, Workers
+from chronozarr_dask.store.inorder import in_order
 from chronozarr_dask.store.journal import Journal, staged_key
 
 Item = TypeVar("Item", StagedBlock, Region)
@@ -32,6 +33,8 @@ class Stager:
     workers : Workers
     journal : Journal
     plan : Plan
+    resumed : bool
+        Whether an earlier run may have staged something.
     nbytes : int
         Bytes that it has staged so far.
     """
@@ -39,17 +42,18 @@ class Stager:
     workers: Workers
     journal: Journal
     plan: Plan
+    resumed: bool
     nbytes: int = 0
 
     def everything(self, staged: StagedFrames, progress: Progress) -> None:
         """Compute each source block once and keep its pieces."""
         blocks = list(blocks_to_stage(staged))
-        left = [b for b in blocks if not self._is_marked(b)]
+        left = self._left(blocks)
         self._stage(left, len(blocks), lambda b: partial(stage_block, staged, b), progress)
 
     def sample(self, staged: StagedFrames, progress: Progress) -> None:
         """Stage the regions that hold sampled cells; nothing where the source is in memory."""
-        left = [r for r in sorted(self.plan.sampled_regions()) if staged.maps and not self._is_marked(r)]
+        left = self._left(sorted(self.plan.sampled_regions())) if staged.maps else []
         if left:
             self._stage(left, len(left), lambda r: partial(stage_region, staged, self.journal, r), progress)
 
@@ -57,7 +61,7 @@ class Stager:
         """The source with those sampled regions staged whose marks are there: others were done, and are done again."""
         if not isinstance(source, StagedFrames) or source.regions is None or not source.maps:
             return source
-        return replace(source, regions=frozenset(r for r in source.regions if self._is_marked(r)))
+        return replace(source, regions=source.regions - frozenset(self._left(sorted(source.regions))))
 
     def _stage(self, left: Sequence[Item], total: int, build: Callable[[Item], Build], progress: Progress) -> None:
         meter = Meter(progress, "stage", total, done=total - len(left), dashboard=self.workers.dashboard)
@@ -66,8 +70,12 @@ class Stager:
             self.nbytes += nbytes
             meter.done(bytes_in=taken.nbytes, bytes_out=nbytes, lost=taken.lost)
 
-    def _is_marked(self, item: StagedBlock | Region) -> bool:
-        return self.journal.objects.size(_mark(item)) is not None
+    def _left(self, items: Sequence[Item]) -> list[Item]:
+        """Those that no earlier run has staged."""
+        if not self.resumed:
+            return list(items)
+        marks = in_order(self.journal.objects.size, map(_mark, items))
+        return [item for item, size in zip(items, marks, strict=True) if size is None]
 
 
 def _mark(item: Any) -> str:

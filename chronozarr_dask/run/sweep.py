@@ -12,24 +12,25 @@ and at last the claim, which says whose all of it is.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
-from chronozarr_dask.errors import ConditionalCreateError, ResumeError
+from chronozarr_dask.errors import ChronozarrWarning, ConditionalCreateError, ResumeError
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.run.belongings import is_journal_folder, is_planned, is_planned_folder, turn
-from chronozarr_dask.run.claims import Tell, take_over, tell_nobody
+from chronozarr_dask.run.claims import Tell, is_beside, take_over, tell_nobody
 from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.journals import Run, find_run
-from chronozarr_dask.run.owners import Claim
+from chronozarr_dask.run.owners import Claim, read_claim
 from chronozarr_dask.store.journal import CLAIM
 from chronozarr_dask.store.listing import delete_all, entries, remove_empty
 from chronozarr_dask.store.target import Objects
 
-BATCH = 10_000
-"""Keys in memory at a time."""
+BATCH = 1000
+"""Keys that are removed at once, before it is asked again whether nobody has taken the run over."""
 
 TOLD = 20
 """Foreign keys that are told one by one."""
@@ -123,21 +124,40 @@ def clean(
     """
     found = find_run(run, storage_options)
     swept = Swept(found.is_committed, Removed(found.target.url), Removed(found.journal.url))
-    plan = None if swept.committed else found.plan
+    plan = None if swept.committed or not _is_its_own(found) else found.plan
     if dry_run:
         _sweep(found, swept, plan, _nothing)
         _sweep_claims(found, swept, _nothing)
         return swept
-    with Heartbeat(found.journal, _claim(found, tell or tell_nobody)):
-        if find_run(run, storage_options).is_committed != swept.committed:
-            raise ResumeError(f"{found.target.url} was completed at this moment: look at it, then clean its journal")
-        _sweep(found, swept, plan, delete_all)
-        if plan is not None:
-            remove_empty(found.target, lambda path: is_planned_folder(plan, path))
+    if read_claim(found.journal) is not None:
+        with Heartbeat(found.journal, _claim(found, tell or tell_nobody)) as heartbeat:
+            if find_run(run, storage_options).is_committed != swept.committed:
+                raise ResumeError(
+                    f"{found.target.url} was completed at this moment: look at it, then clean its journal"
+                )
+
+            def remove(objects: Objects, keys: list[str]) -> None:
+                heartbeat.confirm()  # a resume may have taken over from a clean that stood still
+                delete_all(objects, keys)
+
+            _sweep(found, swept, plan, remove)
+            if plan is not None:
+                remove_empty(found.target, lambda path: is_planned_folder(plan, path))
+            heartbeat.confirm()
     _sweep_claims(found, swept, delete_all)
     for place in (found.journal, found.beside):
         remove_empty(place.objects, is_journal_folder)
     return swept
+
+
+def _is_its_own(found: Run) -> bool:
+    """Whether the store is this run's; a warning where another run has claimed it since."""
+    try:
+        is_beside(found.journal, found.beside)
+    except ResumeError as error:
+        warnings.warn(f"{error}. Nothing of that store is touched", ChronozarrWarning, stacklevel=3)
+        return False
+    return True
 
 
 def _claim(found: Run, tell: Tell) -> Claim:
@@ -160,11 +180,12 @@ def _sweep(found: Run, swept: Swept, plan: Plan | None, remove: Remove) -> None:
 
 
 def _sweep_claims(found: Run, swept: Swept, remove: Remove) -> None:
-    """The claims and their heartbeats, the first claim last."""
+    """The claims and their heartbeats: first that beside the store, if it is this run's, and the first claim last."""
+    beside = found.beside
+    if beside.url != found.journal.url and (claim := beside.read(CLAIM)) and claim.get("journal") == found.journal.url:
+        remove(beside.objects, [CLAIM])
     _walk(found.journal.objects, swept.journal, remove, lambda key: turn(key) == 2)
     _walk(found.journal.objects, swept.journal, remove, lambda key: turn(key) == 3)
-    if found.beside.url != found.journal.url:
-        remove(found.beside.objects, [CLAIM])
 
 
 def _nothing(objects: Objects, keys: list[str]) -> None:

@@ -91,7 +91,8 @@ def verify_run(
     if plan is None:
         return Verified()
     workers = make_workers(client, None)
-    with Heartbeat(run.journal, take_over(run.target, run.journal, tell, conditional=claim)) as heartbeat:
+    owned = take_over(run.target, run.journal, tell, beside=run.beside, conditional=claim)
+    with Heartbeat(run.journal, owned) as heartbeat:
         workers.check = heartbeat.check
         try:
             done = {region for region, _ in stored_regions(run.journal, plan)}
@@ -101,6 +102,7 @@ def verify_run(
             raise
         workers.close(cancel=False)
         again = _with_what_goes_along(plan, wrong) & done
+        heartbeat.confirm()
         _forget(run.target, run.journal, plan, wrong, again)
     return replace(verified, again=tuple(r.name for r in sorted(again)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,8 +137,18 @@ def shard_bytes_in_order(found: Mapping[str, Mapping[str, int]] | None) -> Shard
     }
 
 
+def _nothing() -> None:
+    """Nothing is confirmed."""
+
+
 def commit(
-    target: Objects, spec: StoreSpec, temporal: Temporal, total: Tally, *, conditional: bool = True
+    target: Objects,
+    spec: StoreSpec,
+    temporal: Temporal,
+    total: Tally,
+    *,
+    confirm: Callable[[], None] = _nothing,
+    conditional: bool = True,
 ) -> dict[str, int]:
     """Write coordinates, volatility and documents in upload order, the root last (9).
 
@@ -147,6 +157,8 @@ def commit(
 
     Parameters
     ----------
+    confirm : callable
+        Called right before the root document is created: an error that it raises leaves the store without one.
     conditional : bool
         Whether the root is created on condition that there is none, beside the look before.
 
@@ -172,6 +184,7 @@ def commit(
         target.put(key, objects[key])
         head = key.split("/", 1)[0]
         written[head if head.isdecimal() else ""] += len(objects[key])
+    confirm()
     if not conditional:
         target.put(ROOT_DOCUMENT, root)
     elif not target.create(ROOT_DOCUMENT, root):

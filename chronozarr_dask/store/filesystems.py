@@ -16,7 +16,7 @@ from typing import Any
 import fsspec
 
 from chronozarr_dask.errors import TargetError
-from chronozarr_dask.store.secrets import clean_record
+from chronozarr_dask.store.secrets import clean_record, redacted_urls
 
 CONNECTIONS = 32
 """Connections to a host that are kept open: one for each thread of a store's reader."""
@@ -50,20 +50,35 @@ def file_system(url: str, storage_options: Mapping[str, Any]) -> Any:
     """
     protocol = url.split("://", 1)[0]
     options: dict[str, Any] = {"use_listings_cache": False, **storage_options}
+    if is_s3(url):
+        return _s3(url, options)
     if protocol in ("gs", "gcs"):
         options.setdefault("consistency", "md5")
-    if is_s3(url):
-        options["config_kwargs"] = s3_config(storage_options)
-        for name in LOGGERS:
-            logging.getLogger(name).addFilter(clean_record)  # once: a filter that is there is not added again
+    return _made(url, protocol, options)
+
+
+def _made(url: str, protocol: str, options: Mapping[str, Any]) -> Any:
     try:
-        fs = fsspec.filesystem(protocol, **options)
+        return fsspec.filesystem(protocol, **options)
     except (ImportError, ValueError) as error:
         extra = EXTRAS.get(protocol)
         remedy = f"install chronozarr-dask[{extra}]" if extra else f"{', '.join(EXTRAS)} are known"
         raise TargetError(f"{url}: {error}; {remedy}") from error
-    if is_s3(url):
-        fs.retries = 1
+
+
+def _s3(url: str, options: Mapping[str, Any]) -> Any:
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(clean_record)  # once: a filter that is there is not added again
+    try:
+        fs = _made(url, "s3", {**options, "config_kwargs": s3_config(options)})
+        if fs._s3 is None:
+            fs.connect()  # only now botocore looks at what it was given
+    except (TypeError, ValueError, AttributeError) as error:
+        raise TargetError(
+            f"{url}: storage_options, or the environment, have what S3 does not take: {redacted_urls(str(error))}. "
+            f'endpoint_url is as in "https://host:9000"; config_kwargs and client_kwargs are those of botocore'
+        ) from error
+    fs.retries = 1
     return fs
 
 

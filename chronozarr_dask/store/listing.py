@@ -64,10 +64,7 @@ def entries(objects: Objects, prefix: str = "") -> Iterator[Entry]:
         if hasattr(fs, "call_s3"):
             yield from _of_s3(fs, url, prefix)
             return
-        here = strip_protocol(url).rstrip("/") + "/"
-        for _, _, files in fs.walk(f"{url}/{prefix}" if prefix else url, detail=True):
-            for found in files.values():
-                yield Entry(found["name"].removeprefix(here), found["size"] or 0, _seconds(found))
+        yield from _of_others(fs, url, prefix)
 
 
 def names(objects: Objects, prefix: str = "") -> Iterator[str]:
@@ -147,6 +144,28 @@ def _of_s3(fs: Any, url: str, prefix: str) -> Iterator[Entry]:
         if not page.get("IsTruncated"):
             return
         asked["ContinuationToken"] = page["NextContinuationToken"]
+
+
+def _of_others(fs: Any, url: str, prefix: str) -> Iterator[Entry]:
+    """Folder by folder. fsspec's own walk takes a folder that could not be listed for an empty one."""
+    here = strip_protocol(url).rstrip("/") + "/"
+    folders = [here + prefix if prefix else here.rstrip("/")]
+    while folders:
+        folder = folders.pop()
+        for found in retried(url, partial(sorted_out, partial(_listed, fs, folder)), WRITING):
+            name = found["name"].rstrip("/")
+            if found["type"] != "directory":
+                yield Entry(found["name"].removeprefix(here), found["size"] or 0, _seconds(found))
+            elif name != folder.rstrip("/"):
+                folders.append(name)
+
+
+def _listed(fs: Any, folder: str) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = fs.ls(folder, detail=True)
+    except FileNotFoundError:
+        return []
+    return found
 
 
 def _delete_from_s3(fs: Any, url: str, keys: Collection[str]) -> None:

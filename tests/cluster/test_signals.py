@@ -319,10 +319,11 @@ def test_without_a_worker_the_run_waits_and_says_so(
     assert cubes.objects(tmp_path / "s") == cubes.objects(tmp_path / "quiet")
 
 
+@pytest.mark.parametrize("patience", [2, 60], ids=["before the client gives up", "after it"])
 def test_a_scheduler_that_is_gone_is_one_error(
-    tmp_path: Path, within: LocalCluster, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, within: LocalCluster, monkeypatch: pytest.MonkeyPatch, patience: int
 ) -> None:
-    monkeypatch.setattr(clusters, "SILENT_SECONDS", 2)
+    monkeypatch.setattr(clusters, "SILENT_SECONDS", patience)
     monkeypatch.setattr(clusters, "REFRESH_SECONDS", 0.2)
     gone: list[int] = []
 
