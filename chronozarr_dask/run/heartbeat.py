@@ -46,7 +46,7 @@ class Heartbeat:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         AT_WORK.discard(self._claim.owner.token)
         self._stop.set()
-        self._thread.join(claims.BEAT_SECONDS)
+        self._thread.join(max(claims.BEAT_SECONDS, 5.0))
         if self._lost is None:
             try:
                 self._beat("ended")

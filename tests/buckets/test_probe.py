@@ -131,3 +131,21 @@ def test_expired_credentials_in_the_middle_of_a_run(proxy: Proxy, options: dict[
     proxy.calm()
     assert czd.encode(cube, url, storage_options=options, resume=True, **OPTIONS).journal == f"{url}.run"
     assert KEY not in str(proxy.troubles)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"endpoint_url": "localhost:9000"}, "Invalid endpoint: localhost:9000"),
+        ({"endpoint_url": "http://a", "client_kwargs": {"endpoint_url": "http://b"}}, "multiple values"),
+        ({"client_kwargs": {"endpoint": "http://a"}}, "unexpected keyword argument 'endpoint'"),
+        ({"client_kwargs": "http://a"}, "'str' object"),
+        ({"config_kwargs": {"retry": 1}}, "'retry'"),
+        ({"config_kwargs": "retry"}, "dictionary"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_options_that_s3_does_not_take(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(TargetError, match=rf"^s3://b/x: storage_options.*{told}.*endpoint_url is as in") as caught:
+        open_target("s3://b/x", {"key": "k", "secret": "hush", **wrong}).get("key")
+    assert "hush" not in str(caught.value)

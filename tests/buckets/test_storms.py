@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,14 @@ pytestmark = [
     # Where the body of an error is cut, aiobotocore leaves the torn connection to the garbage collector.
     pytest.mark.filterwarnings("ignore:Unclosed connection:ResourceWarning"),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected() -> Iterator[None]:
+    """Torn connections are collected here, and not while another test runs."""
+    yield
+    gc.collect()
+
 
 SHARDED = {**OPTIONS, "shard_time": 3}
 LOST = [troubles.RESET_AFTER, troubles.ERROR_AFTER]

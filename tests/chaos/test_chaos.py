@@ -51,7 +51,7 @@ def test_the_seeds_try_every_phase_on_every_kind_of_target_and_workers() -> None
     assert any(len(s.kills) == 2 for s in made)
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 @pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.s3

@@ -10,12 +10,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 import chronozarr_dask
+from chronozarr_dask.cli import goingon, interrupt
 from chronozarr_dask.cli.interrupt import command_line
+from chronozarr_dask.errors import TargetError
+from chronozarr_dask.store.folder import Folder
 from tests.cli.sources import dataset, objects, run, start, without_progress, zarr
 
 OPTIONS = ("--chunk-size", "32", "--mask", "valid", "--region-cells", "2", "--time-slab", "6")
@@ -114,7 +117,7 @@ def test_interrupted_before_anything_is_stored(big: str, tmp_path: Path) -> None
     process = start("encode", big, str(tmp_path / "out.cz"), *OPTIONS, env=os.environ | {"PYTHONVERBOSE": "1"})
     assert process.stderr is not None
     for line in process.stderr:
-        if "import 'chronozarr_dask.run.clients'" in line:
+        if "import 'dask.array'" in line:
             break
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
@@ -124,6 +127,37 @@ def test_interrupted_before_anything_is_stored(big: str, tmp_path: Path) -> None
     again = f"chronozarr-dask encode {big} {tmp_path / 'out.cz'} {' '.join(OPTIONS)}"
     assert f"interrupted: nothing was stored yet. Begin again with:\n{again}\n" in err
     assert not (tmp_path / "out.cz.run").exists()
+
+
+def test_one_more_signal_ends_what_does_not_come_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a journal in a bucket that does not answer; but not while the second signal has its short time."""
+
+    def leave(code: int) -> NoReturn:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(os, "_exit", leave)
+    signals = interrupt.Interrupts(lambda: None)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            signals(signal.SIGINT, None)
+    signals(signal.SIGINT, None)
+    monkeypatch.setattr(interrupt, "DEAF_SECONDS", 0.0)
+    with pytest.raises(SystemExit, match="1"):
+        signals(signal.SIGINT, None)
+
+
+def test_how_to_go_on_is_told_where_the_journal_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(self: Folder, key: str) -> None:
+        raise TargetError(f"{key}: credentials have expired")
+
+    monkeypatch.setattr(Folder, "get", refuse)
+    monkeypatch.setattr(sys, "argv", ["chronozarr-dask", "encode", "a.nc", "s"])
+    goingon._tell(str(tmp_path / "s"), {}, None)
+    told = " ".join(capfd.readouterr().err.split())
+    assert "does not answer now (claim.json: credentials have expired). Go on with:" in told
+    assert told.endswith("chronozarr-dask encode a.nc s --resume")
 
 
 def test_the_command_to_type_leaves_out_secrets() -> None:

@@ -88,7 +88,7 @@ def test_what_is_in_flight_finishes_within_the_grace(tmp_path: Path, monkeypatch
         in_flight.append(len(receipts(tmp_path / "s")) - before)
 
     monkeypatch.setattr(Threads, "drain", counted)
-    slow_puts(monkeypatch, 0.02)
+    slow_puts(monkeypatch, 0.1)
     with pytest.raises(
         RunError,
         match=r"what is finished is kept in .*: go on with resume=True, or with `chronozarr-dask resume .*",
@@ -187,7 +187,7 @@ def test_the_program_stops_in_order_and_goes_on(
     assert lines[at + 1].endswith(" --resume")
     assert out == ""
     assert not (target / "zarr.json").exists()
-    assert czd_beat(target).state == "ended"
+    assert czd_beat(target).state == "ended" or len(signals) > 1, "the second may cut that short"
     n = len(receipts(target))
     code, out, err = run(*words, "--resume")
     assert code == 0, err
@@ -198,15 +198,17 @@ def test_a_call_to_the_scheduler_that_never_began_leaves_no_traceback(caplog: py
     """Dask's own clean-up of it fails, and its loop would log that."""
     before = {s: signal.getsignal(s) for s in HANDLED}
     runner = LoopRunner()
-    at_once = threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
+    free = threading.Event()
+    interrupt = threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
     runner.start()
     try:
-        runner.loop.add_callback(time.sleep, 1)  # the loop is busy: nothing begins
-        at_once.start()
-        with interrupts(lambda: None) as signals, pytest.raises(KeyboardInterrupt):
-            sync(runner.loop, lambda: asyncio.sleep(0))
+        runner.loop.add_callback(free.wait, 60)  # the loop is busy: nothing begins
+        with interrupts(lambda: None) as signals:
+            interrupt.start()
+            with pytest.raises(KeyboardInterrupt):
+                sync(runner.loop, lambda: asyncio.sleep(0))
         assert signals.count == 1
-        time.sleep(1)
+        free.set()
         sync(runner.loop, lambda: asyncio.sleep(0))
     finally:
         runner.stop()

@@ -2,12 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import dask
 import pytest
 
 import chronozarr_dask as czd
-from chronozarr_dask.errors import RunError, TargetError
+from chronozarr_dask.errors import ChronozarrWarning, RunError, TargetError
+from chronozarr_dask.run.engine import Failure, Outcome
+from chronozarr_dask.run.progress import Step
+from chronozarr_dask.run.status import status
 from chronozarr_dask.store.folder import Folder
 from tests.encode.test_resume import make_cube
 
@@ -47,3 +51,45 @@ def test_a_region_that_fails_three_times(
     monkeypatch.undo()
     czd.encode(make_cube(), target, resume=True, **HOW)
     assert czd.validate_deep(target) == []
+
+
+def test_what_is_set_aside_is_known_at_once_and_after_an_interrupt(tmp_path: Path, refused: list[str]) -> None:
+    """`failures.jsonl` is there while the run goes on."""
+    seen: list[int] = []
+
+    def watch(step: Step) -> None:
+        if step.stage == "run" and step.failed and step.done > 4:
+            seen.append(status(tmp_path / "s").n_failed)
+            raise KeyboardInterrupt
+
+    with dask.config.set(num_workers=1), pytest.raises(RunError, match="interrupted"):
+        czd.encode(make_cube(), tmp_path / "s", progress=watch, **HOW)
+    assert seen == [1]
+    assert status(tmp_path / "s").failures[0].tries == 3
+
+
+def test_later_failures_are_kept_when_the_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is written anew each time: not for each of many."""
+    kept: list[int] = []
+    outcome = Outcome(keep=lambda failures: kept.append(len(failures)))
+    for i in range(100):
+        outcome.add(Failure(f"0/{i}-0-0", "no answer", 3))
+    assert kept == [1]
+    outcome.keep_all()
+    outcome.keep_all()
+    assert kept == [1, 100]
+
+
+def test_what_cannot_be_removed_at_the_end_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store is complete, and a run that says otherwise would be done again."""
+
+    def refuse(self: Folder, *_: Any) -> None:
+        raise TargetError("the policy does not allow it")
+
+    monkeypatch.setattr(Folder, "delete", refuse)
+    monkeypatch.setattr(Folder, "delete_prefix", refuse)
+    with pytest.warns(ChronozarrWarning, match=r"complete, but .*does not allow it.*clean"):
+        report = czd.encode(make_cube(), tmp_path / "s", **HOW | {"encoding": "auto"})
+    assert "does not allow it" in report.warnings[-1]
+    monkeypatch.undo()
+    assert czd.validate_deep(tmp_path / "s") == []

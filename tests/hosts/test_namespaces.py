@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.services import hosts
-from tests.services.hosts import NAMESPACES, NET, Host, Hosts
+from tests.services.hosts import NAMESPACES, NET, Host, Hosts, wait_for
 from tests.services.seaweedfs import NotInstalledError
 
 
@@ -27,10 +27,10 @@ def rack(tmp_path: Path) -> Iterator[Hosts]:
         yield made
 
 
-def answers(listener: socket.socket, caller: Host) -> bool:
+def answers(listener: socket.socket, caller: Host, seconds: float = 10.0) -> bool:
     """Whether a listener on one host can be reached from another."""
     try:
-        caller.call(lambda: socket.create_connection(listener.getsockname(), timeout=1.0)).close()
+        caller.call(lambda: socket.create_connection(listener.getsockname(), timeout=seconds)).close()
     except OSError:
         return False
     return True
@@ -41,7 +41,7 @@ def test_a_cable_that_is_taken_out_and_put_back(rack: Hosts) -> None:
     with a.call(lambda: socket.create_server((a.address, 0))) as listener:
         assert answers(listener, b)
         a.cut()
-        assert not answers(listener, b)
+        assert not answers(listener, b, 1.0)
         a.mend()
         assert answers(listener, b)
 
@@ -53,7 +53,7 @@ def test_the_machine_itself_and_another_rack_see_nothing_of_it(rack: Hosts, tmp_
             socket.create_connection(listener.getsockname(), timeout=0.5)
         with Hosts(tmp_path, mark=f"{rack.mark}.2") as other:
             same, caller = other.add("a", a.address), other.add("b", f"{NET}.32")
-            assert not answers(listener, caller)
+            assert not answers(listener, caller, 1.0)
             with same.call(lambda: socket.create_server((same.address, 0))) as own:
                 assert answers(own, caller)
 
@@ -61,7 +61,7 @@ def test_the_machine_itself_and_another_rack_see_nothing_of_it(rack: Hosts, tmp_
 def test_a_host_that_is_switched_off(rack: Hosts) -> None:
     a = rack.add("a", f"{NET}.31")
     process = rack.run("a", "sleep", [sys.executable, "-c", "import time; time.sleep(600)"], {})
-    assert a.pids() == [process.pid]
+    wait_for("the process in the host", lambda: a.pids() == [process.pid], 30)
     a.kill()
     assert process.wait(10) < 0
     assert a.pids() == []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import chronozarr_dask as czd
-from chronozarr_dask.errors import ResumeError, TargetError
+from chronozarr_dask.errors import ChronozarrWarning, ResumeError, RunError, TargetError
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.run import owners, sweep
 from chronozarr_dask.run.belongings import is_planned, turn
@@ -17,7 +18,8 @@ from chronozarr_dask.run.journals import find_run
 from chronozarr_dask.run.owners import Owner, heartbeat_key, read_claim
 from chronozarr_dask.run.sweep import clean
 from chronozarr_dask.store.journal import Journal
-from chronozarr_dask.store.target import open_target
+from chronozarr_dask.store.listing import delete_all
+from chronozarr_dask.store.target import Objects, open_target
 from tests.journal.runs import OPTIONS, files, interrupt, make_cube
 
 # ---- which keys are whose --------------------------------------------------------------------------------------------
@@ -224,3 +226,73 @@ def test_a_journal_that_was_moved_removes_nothing(tmp_path: Path) -> None:
     with pytest.raises(ResumeError, match=r"journal of a run into .*/s, whose journal is .*/s\.run: was it moved"):
         clean(tmp_path / "t.run")
     assert files(tmp_path) == before
+
+
+# ---- a clean that is not alone ---------------------------------------------------------------------------------------
+
+
+def test_a_clean_that_was_taken_over_removes_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stood still for longer than a resume watches, and that one goes on with what is there."""
+    interrupt(tmp_path / "s")
+    n_removed: list[int] = []
+
+    def remove(objects: Objects, keys: list[str]) -> None:
+        delete_all(objects, keys)
+        if not n_removed:
+            Journal(open_target(tmp_path / "s.run")).write("claim.3.json", asdict(Owner.me()))
+        n_removed.append(len(keys))
+
+    monkeypatch.setattr(sweep, "delete_all", remove)
+    stored = files(tmp_path / "s")
+    with pytest.raises(RunError, match="taken over"):
+        clean(tmp_path / "s")
+    assert len(n_removed) == 1
+    assert files(tmp_path / "s") == stored
+
+
+def test_a_store_that_is_another_run_s_is_left_alone(tmp_path: Path) -> None:
+    """Journals are elsewhere; the store was removed by hand, and begun anew with another journal."""
+    interrupt(tmp_path / "s", journal=str(tmp_path / "one"))
+    shutil.rmtree(tmp_path / "s")
+    shutil.rmtree(tmp_path / "s.run")
+    interrupt(tmp_path / "s", journal=str(tmp_path / "two"))
+    stored, claim = files(tmp_path / "s"), files(tmp_path / "s.run")
+    with pytest.raises(ResumeError, match=r"that of another run, whose journal is .*/two"):
+        czd.encode(make_cube(), tmp_path / "s", resume=True, journal=str(tmp_path / "one"), **OPTIONS)
+    with pytest.warns(ChronozarrWarning, match=r"/two: .*Nothing of that store is touched"):
+        swept = clean(tmp_path / "one")
+    assert swept.store.objects == 0
+    assert not (tmp_path / "one").exists()
+    assert (files(tmp_path / "s"), files(tmp_path / "s.run")) == (stored, claim)
+    czd.encode(make_cube(), tmp_path / "s", resume=True, journal=str(tmp_path / "two"), **OPTIONS)
+
+
+def test_a_store_whose_journal_elsewhere_is_gone_can_be_freed(tmp_path: Path) -> None:
+    interrupt(tmp_path / "t", journal=str(tmp_path / "two"))
+    shutil.rmtree(tmp_path / "two")
+    stored = files(tmp_path / "t")
+    swept = clean(tmp_path / "t")
+    assert not (tmp_path / "t.run").exists()
+    assert files(tmp_path / "t") == stored, "without a plan nobody knows what is whose"
+    assert swept.store.objects == 0
+    shutil.rmtree(tmp_path / "t")
+    czd.encode(make_cube(), tmp_path / "t", **OPTIONS)
+
+
+def test_a_clean_broken_off_at_the_claims_goes_on_by_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt(tmp_path / "s", journal=str(tmp_path / "one"))
+
+    def remove(objects: Objects, keys: list[str]) -> None:
+        delete_all(objects, keys)
+        if objects.url.endswith("s.run"):
+            raise TargetError("the network is gone")
+
+    monkeypatch.setattr(sweep, "delete_all", remove)
+    with pytest.raises(TargetError, match="gone"):
+        clean(tmp_path / "s")
+    monkeypatch.undo()
+    clean(tmp_path / "one")
+    assert not any(files(tmp_path))
+    czd.encode(make_cube(), tmp_path / "s", **OPTIONS)

@@ -6,11 +6,13 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from chronozarr_dask.errors import TargetError
-from chronozarr_dask.store import listing
+from chronozarr_dask.store import listing, retries
 from chronozarr_dask.store.listing import delete_all, entries, names, remove_empty
 from chronozarr_dask.store.target import Objects, open_target
 
@@ -92,3 +94,25 @@ def test_what_a_bucket_keeps_is_told(s3_server: object, s3_bucket: str, monkeypa
     monkeypatch.setattr(target._fs, "call_s3", lambda *_, **__: refusal)  # type: ignore[attr-defined]
     with pytest.raises(TargetError, match=r"1 of 2 objects were not removed, the first is s/a: AccessDenied locked"):
         delete_all(target, ["a", "b"])
+
+
+def test_a_folder_that_cannot_be_listed_is_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """fsspec's walk would leave it out: then what is left of a run looked done, or clean."""
+    monkeypatch.setattr(retries, "pause", lambda *_: 0.0)
+    target = open_target(f"memory://{uuid.uuid4().hex}/cube.run")
+    for key in KEYS:
+        target.put(key, b"x")
+    ls, asked = MemoryFileSystem.ls, []
+
+    def refuse(self: Any, path: str, **how: Any) -> Any:
+        asked.append(path)
+        if path.endswith("/receipts/0") and len(asked) < limit:
+            raise OSError(5, "the connection was lost")
+        return ls(self, path, **how)
+
+    monkeypatch.setattr(MemoryFileSystem, "ls", refuse)
+    limit = 10**6
+    with pytest.raises(TargetError, match="connection was lost"):
+        list(names(target))
+    limit = 0
+    assert sorted(names(target)) == sorted(KEYS)

@@ -44,12 +44,12 @@ PORT = 8786
 CLONE_NEWNET = 0x40000000
 
 TUNED = {
-    "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s",
+    "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "40s",
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "3",
-    "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "24s",
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "44s",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s",
 }
-"""What makes a silent worker known after 20 seconds instead of 5 minutes. For scheduler, workers and client.
+"""What makes a silent worker known after 40 seconds instead of 5 minutes. For scheduler, workers and client.
 
 Ten seconds do on an idle machine; where many processes share its cores, a worker that compiles a kernel is silent for
 as long, is given up, comes back, and is given up again.

@@ -78,7 +78,7 @@ def test_requests_are_never_more_than_the_oracle_s(cube: Path, what: str):
 @pytest.mark.parametrize("what", READS)
 def test_requests_are_sent_together(cube: Path, what: str):
     """An unsharded read is one round trip, a sharded one two: the indexes, then the ranges."""
-    with Server(cube, latency=0.1) as server:
+    with Server(cube, latency=0.6) as server:
         store = open_store(server.url)
         server.forget()
         READS[what][0](store)
