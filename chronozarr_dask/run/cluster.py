@@ -218,10 +218,11 @@ class Cluster:
         while time.monotonic() < until and not all(future.done() for future in self._pending):
             time.sleep(DRAIN_POLL_SECONDS)
 
-    def close(self, *, cancel: bool, wait: bool = True) -> None:
+    def close(self, *, cancel: bool, wait: bool = True) -> tuple[()]:
         """Drop what is in flight; the cluster is the caller's. What was cancelled is not waited for."""
         if cancel and self._pending and self._client.status == "running":
             with suppress(OSError):  # the scheduler is gone, and all that it had
                 self._client.cancel(list(self._pending), force=True)
         self._pending.clear()
         self._completed = SimpleQueue()
+        return ()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
 from inspect import Parameter, Signature
@@ -136,7 +137,9 @@ def run_input(
         try:
             report = run.finish(clock, progress or NoProgress())
         except KeyboardInterrupt as stop:
-            _stop(run.workers, grace)
+            left = _stop(run.workers, grace)
+            if run.heartbeat is not None:
+                run.heartbeat.outlived_by(left)
             _leave_report(run, clock, stop)
             raise RunError(
                 f"interrupted; what is finished is kept in {run.journal.url}: go on with resume=True, or with "
@@ -177,12 +180,13 @@ def _leave_report(run: Encode, clock: Clock, end: RunReport | BaseException) -> 
             end.add_note(text)
 
 
-def _stop(workers: Workers, grace: float) -> None:
-    """Let what is in flight finish within the grace; one more interrupt ends that at once."""
+def _stop(workers: Workers, grace: float) -> Sequence[Future[Any]]:
+    """Let what is in flight finish within the grace, and give what goes on; one more interrupt ends that at once."""
     try:
         workers.drain(grace)
     finally:
-        workers.close(cancel=True, wait=False)
+        left = workers.close(cancel=True, wait=False)
+    return left
 
 
 def _prepare(

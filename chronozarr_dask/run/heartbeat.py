@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
+from concurrent.futures import Future
 from types import TracebackType
+from typing import Any
 
 from chronozarr_dask.errors import RunError, TargetError
 from chronozarr_dask.run import claims
@@ -34,6 +37,7 @@ class Heartbeat:
         self._renewed = time.monotonic()
         self._fault = "it has just begun"
         self._lost: str | None = None
+        self._left: set[Future[Any]] = set()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -44,14 +48,31 @@ class Heartbeat:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        AT_WORK.discard(self._claim.owner.token)
         self._stop.set()
         self._thread.join(max(claims.BEAT_SECONDS, 5.0))
+        if self._left:
+            return
+        AT_WORK.discard(self._claim.owner.token)
         if self._lost is None:
             try:
                 self._beat("ended")
             except TargetError as last:  # a resume will watch, and find that nothing changes
                 self._fault = str(last)
+
+    def outlived_by(self, left: Iterable[Future[Any]]) -> None:
+        """These go on when the run stops, and store their regions: until they are done it has not ended.
+
+        To this process the owner lives as long; elsewhere its heartbeat stands still, and is watched.
+        """
+        self._left = set(left)
+
+        def done(future: Future[Any]) -> None:
+            self._left.discard(future)
+            if not self._left:
+                AT_WORK.discard(self._claim.owner.token)
+
+        for future in tuple(self._left):
+            future.add_done_callback(done)
 
     def check(self) -> None:
         """Raise RunError when the run is no longer this process's own, or may not be. Makes no request."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -75,8 +75,11 @@ class Workers(Protocol):
     def drain(self, seconds: float) -> None:
         """Let what is in flight finish, for at most so long; nothing more begins."""
 
-    def close(self, *, cancel: bool, wait: bool = True) -> None:
-        """Take nothing more; with `cancel`, drop what has not begun. Without `wait`, leave what runs to itself."""
+    def close(self, *, cancel: bool, wait: bool = True) -> Sequence[Future[Any]]:
+        """Take nothing more; with `cancel`, drop what has not begun. Without `wait`, leave what runs to itself.
+
+        Gives what still runs in threads of this process.
+        """
 
 
 class Threads:
@@ -124,12 +127,14 @@ class Threads:
         """Let what has begun finish, for at most so long; the rest is dropped."""
         wait([future for future in self._pending if not future.cancel()], seconds)
 
-    def close(self, *, cancel: bool, wait: bool = True) -> None:
+    def close(self, *, cancel: bool, wait: bool = True) -> Sequence[Future[Any]]:
         """Let what runs come to its end, drop what waits."""
         if self._pool is not None:
             self._pool.shutdown(wait=wait, cancel_futures=cancel)
             self._pool = None
+        left = [future for future in self._pending if not future.done()]
         self._pending.clear()
+        return left
 
 
 def _fresh_name() -> str:

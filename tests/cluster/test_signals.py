@@ -25,6 +25,7 @@ import chronozarr_dask as czd
 from chronozarr_dask.cli.interrupt import HANDLED, interrupts
 from chronozarr_dask.errors import ChronozarrWarning, RunError
 from chronozarr_dask.run import cluster as clusters
+from chronozarr_dask.run.owners import read_claim
 from chronozarr_dask.run.progress import Step
 from chronozarr_dask.run.workers import Threads
 from chronozarr_dask.store.folder import Folder
@@ -138,7 +139,15 @@ def test_the_grace_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         czd.encode(CUBE, tmp_path / "s", progress=progress, grace=0.3, **HOW)
     assert 0.2 < time.monotonic() - interrupt.begun < 10
     assert hung.is_set()
+    assert czd_beat(tmp_path / "s").state == "running", "a region is still being stored"
+    claim = read_claim(Journal(Folder(str(tmp_path / "s.run"))))
+    assert claim is not None
+    owner = claim.owner
+    assert not owner.is_gone()
     free.set()
+    wait_until(owner.is_gone)
+    monkeypatch.undo()
+    czd.encode(CUBE, tmp_path / "s", resume=True, **HOW)
 
 
 # ---- the client: the program -----------------------------------------------------------------------------------------
