@@ -58,7 +58,7 @@ class Speeds(BaseModel):
     # zstd 1 both ways: CODEC_MB_S, and as much again for decompression and checksums
     task_ms: float = Field(2.25, ge=0, description="Milliseconds a task, of client, scheduler and worker together.")
     # 2.0 to 2.5 ms on two cores, dask 2026.8
-    scheduler_ms: float = Field(1.5, ge=0, description="Of them, the scheduler's: it does one task at a time.")
+    scheduler_ms: float = Field(1.3, ge=0, description="Of them, the scheduler's: it does one task at a time.")
     # RESULTS.md, "Scale"
     request_ms: float = Field(20, ge=0, description="Milliseconds a thread waits for a request to a bucket.")
     source_ms: float = Field(10, ge=0, description="The same to the bucket of scenes: two reads at once for a thread.")
