@@ -8,6 +8,7 @@ from chronozarr_dask.graph.frames import FrameSource, StagedFrames
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.store.journal import Journal, handover_key
+from chronozarr_dask.store.listing import delete_all
 
 
 def temporary_keys(plan: Plan, source: FrameSource, region: Region) -> Iterator[str]:
@@ -26,5 +27,5 @@ def temporary_keys(plan: Plan, source: FrameSource, region: Region) -> Iterator[
 
 def remove_temporary(journal: Journal, plan: Plan, source: FrameSource, region: Region) -> None:
     """Remove what only this region needed."""
-    for key in temporary_keys(plan, source, region):
-        journal.objects.delete(key)
+    if keys := list(temporary_keys(plan, source, region)):
+        delete_all(journal.objects, keys)

@@ -81,7 +81,8 @@ def delete_all(objects: Objects, keys: Collection[str]) -> None:
         If one of them was not removed. One that is not there is no error.
     """
     if isinstance(objects, Bucket):
-        fs, url = _file_system(objects)
+        with explained(objects.url, ""):
+            fs, url = _file_system(objects)
         if hasattr(fs, "call_s3"):
             rest = iter(keys)
             while batch := tuple(islice(rest, DELETED_AT_ONCE)):

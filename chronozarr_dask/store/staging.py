@@ -61,7 +61,10 @@ class StagedPart:
         where = f"{self.objects.url}/{self.key}"
         blob = self.objects.get(self.key)
         if blob is None:
-            raise StoreError(f"{where} is gone: something removed it from the journal; begin again with another target")
+            raise StoreError(
+                f"{where} is gone: something removed it from the journal, as another owner of the run may do; go on "
+                f"with resume, and where that says the same, begin again with another target"
+            )
         return unpack(blob, where)
 
 
