@@ -19,6 +19,7 @@ from chronozarr_dask.run.produce import run_document
 from chronozarr_dask.run.progress import Progress
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.verify import Depth, verify_run
+from chronozarr_dask.store.inorder import in_order
 from chronozarr_dask.store.journal import FAILURES, REPORT
 
 
@@ -151,16 +152,16 @@ def failed_regions(run: Run) -> frozenset[Region]:
 def failures(run: Run) -> list[Failure]:
     """The failures that the journal records, of regions that are not stored since."""
     lines = (run.journal.objects.get(FAILURES) or b"").decode(errors="replace").splitlines()
-    out = []
+    found: list[tuple[Region, Failure]] = []
     for line in lines:
         try:
             doc = json.loads(line)
         except ValueError:  # it was cut while it was written
             continue
-        region = Region.named(doc["region"])
-        if region is not None and run.journal.receipt(region) is None:
-            out.append(Failure(doc["region"], doc["error"], doc["tries"]))
-    return out
+        if (region := Region.named(doc["region"])) is not None:
+            found.append((region, Failure(doc["region"], doc["error"], doc["tries"])))
+    receipts = in_order(run.journal.receipt, (region for region, _ in found))
+    return [failure for (_, failure), receipt in zip(found, receipts, strict=True) if receipt is None]
 
 
 def finished_report(run: Run) -> RunReport | None:
