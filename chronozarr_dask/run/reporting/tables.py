@@ -44,12 +44,12 @@ def figures(doc: Doc) -> list[Figure]:
 def _of_store(store: Doc) -> list[Figure]:
     shape, times, temporal = store["shape"], store["times"], store["temporal"]
     span = f"{day(times['first'])} to {day(times['last'])}" if times["n"] > 1 else day(times["first"])
-    size = f"{shape['x']:,} x {shape['y']:,} px"
+    size = f"{shape['x']:,} x {shape['y']:,}"
     ratio = (temporal["selection"] or {}).get("ratio")
     measured = "" if ratio is None else f"star-delta takes {number(ratio)} of the bytes"
     return [
         Figure("n_time", "timesteps", f"{times['n']:,}", times["n"], span),
-        Figure("size", "level 0", size, [shape["x"], shape["y"]], f"{store['crs']}, {plural(shape['band'], 'band')}"),
+        Figure("size", "pixels of level 0", size, [shape["x"], shape["y"]], f"{store['crs']}, {plural(shape['band'], 'band')}"),
         Figure("encoding", "encoding", temporal["encoding"], temporal["encoding"], measured),
     ]
 
