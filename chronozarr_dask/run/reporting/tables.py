@@ -49,7 +49,13 @@ def _of_store(store: Doc) -> list[Figure]:
     measured = "" if ratio is None else f"star-delta takes {number(ratio)} of the bytes"
     return [
         Figure("n_time", "timesteps", f"{times['n']:,}", times["n"], span),
-        Figure("size", "pixels of level 0", size, [shape["x"], shape["y"]], f"{store['crs']}, {plural(shape['band'], 'band')}"),
+        Figure(
+            "size",
+            "pixels of level 0",
+            size,
+            [shape["x"], shape["y"]],
+            f"{store['crs']}, {plural(shape['band'], 'band')}",
+        ),
         Figure("encoding", "encoding", temporal["encoding"], temporal["encoding"], measured),
     ]
 
