@@ -14,6 +14,7 @@ from chronozarr_dask.cli.output import (
     print_json,
     print_line,
     read_storage_options,
+    warnings_told,
 )
 from chronozarr_dask.cli.runs import RunArgument, watching
 from chronozarr_dask.cli.text import nbytes, plural
@@ -38,7 +39,7 @@ def clean_command(
     options = read_storage_options(storage_option)
     if not (yes or dry_run or sys.stdin.isatty()):
         raise typer.BadParameter("there is no terminal to ask on: give --yes to remove, or --dry-run to look")
-    with errors_told():
+    with errors_told(), warnings_told():
         from chronozarr_dask.run.sweep import clean
 
         swept = None

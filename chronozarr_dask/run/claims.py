@@ -29,13 +29,15 @@ from chronozarr_dask.store.journal import CLAIM, Journal, dump, run_url
 from chronozarr_dask.store.target import Objects
 
 BEAT_SECONDS = 15.0
-"""Between two renewals of a heartbeat: one PUT, and one GET that looks for another owner."""
+"""Between two renewals of a heartbeat: one PUT, and two or three requests that look for another owner."""
 
 WATCH_SECONDS = 3 * BEAT_SECONDS
 """How long a heartbeat must stand still before its owner is taken for gone."""
 
 POLL_SECONDS = 1.0
 """How often a heartbeat is looked at while it is watched."""
+
+GONE = "its claim is gone: a clean has removed the run"
 
 Tell = Callable[[str, float, float], None]
 """Told while an owner is watched: who it is, seconds that have passed, seconds that it takes."""
@@ -108,9 +110,7 @@ def take_over(
         )
     owner = Owner.me()
     generation, document = last.generation + 1, _document(owner, target.url, journal.url)
-    if beside is not None and beside.url != journal.url and not is_beside(journal, beside):
-        _create(beside, CLAIM, document, conditional)
-        is_beside(journal, beside)  # another may have been first
+    is_missing = beside is not None and beside.url != journal.url and not is_beside(journal, beside)
     if not _create(journal, claim_key(generation), document, conditional):
         winner = read_claim(journal) or last
         raise ResumeError(
@@ -120,6 +120,8 @@ def take_over(
     if journal.read(CLAIM) is None:  # a clean came to its end while its heartbeat was watched
         journal.objects.delete(claim_key(generation))
         raise ResumeError(f"the run in {journal.url} was removed by a clean at this moment: begin without resume")
+    if is_missing and beside is not None and not _create(beside, CLAIM, document, conditional):
+        is_beside(journal, beside)  # another was first
     return Claim(generation, owner)
 
 
@@ -157,16 +159,18 @@ def warn_watched(owner: str, passed: float, long: float) -> None:
 
 
 def lost(journal: Journal, claim: Claim) -> str | None:
-    """Why a claim is nobody's any more; None while its owner owns the run. Two requests.
+    """Why a claim is nobody's any more; None while its owner owns the run. Two requests, or three after a resume.
 
     A clean removes all claims of a run that it took for dead, and another may have begun in its place since.
     """
     if (doc := journal.read(claim_key(claim.generation + 1))) is not None:
         return f"it was taken over by {Owner.of(doc).told}"
     if (doc := journal.read(claim_key(claim.generation))) is None:
-        return "its claim is gone: a clean has removed the run"
+        return GONE
     if (owner := Owner.of(doc)).token != claim.owner.token:
         return f"it was removed by a clean, and another run was begun by {owner.told}"
+    if claim.generation > 1 and journal.objects.size(CLAIM) is None:
+        return GONE
     return None
 
 

@@ -173,14 +173,14 @@ class Cluster:
             self._refresh()
 
     def _scatter(self, pixels: npt.NDArray[Any], place: str) -> Any:
-        """Send pixels to a worker; to any other when it dies, of which the scheduler may not know yet."""
+        """Send pixels to a worker; to any other when it has died, of which the scheduler may not know, or is paused."""
         failed: Exception | None = None
         for pause in SCATTER_PAUSES:
             if failed:
                 time.sleep(pause)
                 self._refresh()
             self._await_worker()
-            workers = [place] if place in self._workers else None
+            workers = [place] if failed is None and place in self._workers else None
             try:
                 return self._client.scatter(pixels, workers=workers, hash=False, timeout=SCATTER_SECONDS)
             except (OSError, KeyError) as error:  # the worker is silent or paused, or unknown to the scheduler by now

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from inspect import Parameter, Signature
@@ -37,7 +36,7 @@ from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.reporting.document import told_options
 from chronozarr_dask.run.reporting.leave import leave_report
 from chronozarr_dask.run.space import check_space
-from chronozarr_dask.run.workers import Workers, make_workers
+from chronozarr_dask.run.workers import make_workers
 from chronozarr_dask.store.journal import ESTIMATE, PLAN, Journal, check_apart, claim_url, journal_url, run_url
 from chronozarr_dask.store.probe import probe_places
 from chronozarr_dask.store.target import open_target, secret_options
@@ -137,9 +136,7 @@ def run_input(
         try:
             report = run.finish(clock, progress or NoProgress())
         except KeyboardInterrupt as stop:
-            left = _stop(run.workers, grace)
-            if run.heartbeat is not None:
-                run.heartbeat.outlived_by(left)
+            _stop(run, grace)
             _leave_report(run, clock, stop)
             raise RunError(
                 f"interrupted; what is finished is kept in {run.journal.url}: go on with resume=True, or with "
@@ -180,13 +177,14 @@ def _leave_report(run: Encode, clock: Clock, end: RunReport | BaseException) -> 
             end.add_note(text)
 
 
-def _stop(workers: Workers, grace: float) -> Sequence[Future[Any]]:
-    """Let what is in flight finish within the grace, and give what goes on; one more interrupt ends that at once."""
+def _stop(run: Encode, grace: float) -> None:
+    """Let what is in flight finish within the grace; one more interrupt ends that at once."""
     try:
-        workers.drain(grace)
+        run.workers.drain(grace)
     finally:
-        left = workers.close(cancel=True, wait=False)
-    return left
+        left = run.workers.close(cancel=True, wait=False)
+        if run.heartbeat is not None:
+            run.heartbeat.outlived_by(left)
 
 
 def _prepare(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +15,7 @@ from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.order import Order
 from chronozarr_dask.run.progress import Meter
 from chronozarr_dask.run.workers import Build, Finished, Workers
+from chronozarr_dask.store.journal import FAILURES, Journal
 from chronozarr_dask.store.secrets import redacted_urls
 
 TRIES = 3
@@ -45,6 +48,19 @@ class Failure:
         return {"region": self.region, "error": self.error, "tries": self.tries}
 
 
+def read_failures(journal: Journal) -> list[Failure]:
+    """The failures that a journal records."""
+    lines = (journal.objects.get(FAILURES) or b"").decode(errors="replace").splitlines()
+    out = []
+    for line in lines:
+        try:
+            doc = json.loads(line)
+        except ValueError:  # it was cut while it was written
+            continue
+        out.append(Failure(doc["region"], doc["error"], doc["tries"]))
+    return out
+
+
 @dataclass
 class Outcome:
     """The regions that were set aside.
@@ -53,25 +69,26 @@ class Outcome:
     ----------
     failures : list of Failure
     keep : callable
-        Keeps them somewhere: called with the first, and with those that follow from time to time.
+        Keeps them somewhere: called from time to time.
     """
 
     failures: list[Failure] = field(default_factory=list)
     keep: Callable[[Sequence[Failure]], None] = lambda failures: None
     _n_kept: int = 0
-    _kept: float = float("-inf")
+    _tried: float = float("-inf")
 
-    def add(self, failure: Failure) -> None:
-        """One more is set aside."""
-        self.failures.append(failure)
-        if time.monotonic() - self._kept > KEEP_SECONDS:
-            self.keep_all()
+    def keep_now_and_then(self) -> None:
+        """Keep those that are not kept yet, unless that was tried just now; where it fails it is tried again later."""
+        if time.monotonic() - self._tried > KEEP_SECONDS:
+            with suppress(TargetError):
+                self.keep_all()
 
     def keep_all(self) -> None:
         """Keep those that are not kept yet."""
         if len(self.failures) > self._n_kept:
+            self._tried = time.monotonic()
             self.keep(self.failures)
-            self._n_kept, self._kept = len(self.failures), time.monotonic()
+            self._n_kept = len(self.failures)
 
 
 def run_all(
@@ -152,6 +169,7 @@ def run_regions(
                 on_stored(finished.item, finished.result)
             else:
                 fatal = _failed(outcome, order, finished, tries, meter) or fatal
+        outcome.keep_now_and_then()
     if fatal is not None:
         raise fatal
 
@@ -171,7 +189,7 @@ def _failed(
         meter.again()
     else:
         told = redacted_urls(f"{type(error).__name__}: {error}")
-        outcome.add(Failure(region.name, told, tries[region, lost]))
+        outcome.failures.append(Failure(region.name, told, tries[region, lost]))
         meter.failed()
     return None
 

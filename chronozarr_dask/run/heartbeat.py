@@ -23,6 +23,8 @@ it over. In between both may work; they write the same bytes to the same keys, a
 class Heartbeat:
     """Renews the heartbeat of a claim while it is entered, and says at the end that its owner has ended.
 
+    What is still being stored then (`outlived_by`) is waited for by the thread, and the end is said after it.
+
     Parameters
     ----------
     journal : Journal
@@ -38,6 +40,8 @@ class Heartbeat:
         self._fault = "it has just begun"
         self._lost: str | None = None
         self._left: set[Future[Any]] = set()
+        self._lock = threading.Lock()
+        self._is_outlived = self._is_silent = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -48,31 +52,44 @@ class Heartbeat:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._stop.set()
-        self._thread.join(max(claims.BEAT_SECONDS, 5.0))
-        if self._left:
-            return
-        AT_WORK.discard(self._claim.owner.token)
-        if self._lost is None:
-            try:
-                self._beat("ended")
-            except TargetError as last:  # a resume will watch, and find that nothing changes
-                self._fault = str(last)
+        with self._lock:
+            self._is_outlived = bool(self._left)
+        if not self._is_outlived:
+            self._halt()
+            self._say_ended()
 
     def outlived_by(self, left: Iterable[Future[Any]]) -> None:
-        """These go on when the run stops, and store their regions: until they are done it has not ended.
-
-        To this process the owner lives as long; elsewhere its heartbeat stands still, and is watched.
-        """
+        """These go on when the run stops, and store their regions: until they are done it lives, and its heartbeat."""
         self._left = set(left)
 
         def done(future: Future[Any]) -> None:
-            self._left.discard(future)
-            if not self._left:
-                AT_WORK.discard(self._claim.owner.token)
+            with self._lock:
+                self._left.discard(future)
+                if not self._left:
+                    self._stop.set()
 
         for future in tuple(self._left):
             future.add_done_callback(done)
+
+    def leave(self) -> None:
+        """Renew nothing more, and say nothing at the end: what follows removes the claim itself."""
+        self._halt()
+        self._is_silent = True
+
+    def _halt(self) -> None:
+        self._stop.set()
+        self._thread.join(max(claims.BEAT_SECONDS, 5.0))
+
+    def _say_ended(self) -> None:
+        AT_WORK.discard(self._claim.owner.token)
+        if self._is_silent:
+            return
+        try:
+            self._look()
+            if self._lost is None:
+                self._beat("ended")
+        except TargetError as last:  # a resume will watch, and find that nothing changes
+            self._fault = str(last)
 
     def check(self) -> None:
         """Raise RunError when the run is no longer this process's own, or may not be. Makes no request."""
@@ -97,13 +114,18 @@ class Heartbeat:
         try:
             while not self._stop.wait(claims.BEAT_SECONDS) and self._lost is None:
                 try:
-                    self._beat("running")
-                    self._look()
+                    self._look()  # first: where a clean has removed the run, nothing may be put again
+                    if self._lost is None:
+                        self._beat("running")
                 except TargetError as error:
                     self._fault = str(error)
         finally:
             if not self._stop.is_set() and self._lost is None:
                 self._lost = "its heartbeat has broken down"
+            with self._lock:
+                is_outlived = self._is_outlived
+            if is_outlived:
+                self._say_ended()
 
     def _beat(self, state: State) -> None:
         begun = time.monotonic()

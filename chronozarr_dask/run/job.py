@@ -26,7 +26,7 @@ from chronozarr_dask.plan.sampling import sampled_cells
 from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.run.cleanup import remove_temporary
 from chronozarr_dask.run.clock import Clock, now
-from chronozarr_dask.run.engine import Failure, Outcome, run_all, run_regions
+from chronozarr_dask.run.engine import Failure, Outcome, read_failures, run_all, run_regions
 from chronozarr_dask.run.flags import flag_warnings
 from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.order import Chosen, Order
@@ -88,6 +88,8 @@ class Encode:
     ledger: Ledger = field(default_factory=Ledger)
 
     def __post_init__(self) -> None:
+        self._set_aside = Outcome()
+        self._failed_before: list[Failure] | None = None
         self._stager = Stager(self.workers, self.journal, self.plan, self.resumed)
 
     @property
@@ -205,13 +207,8 @@ class Encode:
             self.ledger.in_flight.add(region)
             return partial(region_receipt, job, region)
 
-        outcome = Outcome(self.ledger.failures, self._keep_failures)
-        try:
-            run_regions(self.workers, order, build, on_stored, meter, outcome, fail_fast=self.fail_fast)
-        except BaseException:
-            with suppress(TargetError):  # the error that ended the run is told
-                outcome.keep_all()
-            raise
+        self._set_aside = outcome = Outcome(self.ledger.failures, self._keep_failures)
+        run_regions(self.workers, order, build, on_stored, meter, outcome, fail_fast=self.fail_fast)
         if outcome.failures:
             outcome.keep_all()
             first = outcome.failures[0]
@@ -227,7 +224,13 @@ class Encode:
             )
 
     def _keep_failures(self, failures: Sequence[Failure]) -> None:
-        self.journal.write_failures([f.to_json() for f in failures])
+        """Write them, with those of earlier attempts that are not among them; only while the run is this process's."""
+        self._confirm()
+        if self._failed_before is None:
+            self._failed_before = read_failures(self.journal) if self.resumed else []
+        now_failed = {f.region for f in failures}
+        before = [f for f in self._failed_before if f.region not in now_failed]
+        self.journal.write_failures([f.to_json() for f in (*before, *failures)])
 
     def _scenes(self) -> Scenes | None:
         """What became of the scenes; RunError where none of them could be read."""
@@ -252,6 +255,8 @@ class Encode:
 
     def broken(self, clock: Clock, error: BaseException) -> RunReport:
         """The report of a run that `error` ended. The scenes are told of where the target still answers."""
+        with suppress(TargetError):  # the error that ended the run is told
+            self._set_aside.keep_all()
         for region in sorted(self.ledger.in_flight):
             if (receipt := self.journal.receipt(region)) is not None:
                 self.ledger.add(region, receipt.n_objects, receipt.n_bytes)

@@ -13,14 +13,14 @@ from chronozarr_dask.options import GRACE_SECONDS
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.beginning import Beginning, encode_source, read_beginning
 from chronozarr_dask.run.claims import warn_watched
-from chronozarr_dask.run.engine import Failure
+from chronozarr_dask.run.engine import Failure, read_failures
 from chronozarr_dask.run.journals import Run, find_run
 from chronozarr_dask.run.produce import run_document
 from chronozarr_dask.run.progress import Progress
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.verify import Depth, verify_run
 from chronozarr_dask.store.inorder import in_order
-from chronozarr_dask.store.journal import FAILURES, REPORT
+from chronozarr_dask.store.journal import REPORT
 
 
 def resume(
@@ -151,15 +151,7 @@ def failed_regions(run: Run) -> frozenset[Region]:
 
 def failures(run: Run) -> list[Failure]:
     """The failures that the journal records, of regions that are not stored since."""
-    lines = (run.journal.objects.get(FAILURES) or b"").decode(errors="replace").splitlines()
-    found: list[tuple[Region, Failure]] = []
-    for line in lines:
-        try:
-            doc = json.loads(line)
-        except ValueError:  # it was cut while it was written
-            continue
-        if (region := Region.named(doc["region"])) is not None:
-            found.append((region, Failure(doc["region"], doc["error"], doc["tries"])))
+    found = [(region, f) for f in read_failures(run.journal) if (region := Region.named(f.region)) is not None]
     receipts = in_order(run.journal.receipt, (region for region, _ in found))
     return [failure for (_, failure), receipt in zip(found, receipts, strict=True) if receipt is None]
 

@@ -143,8 +143,11 @@ def clean(
             _sweep(found, swept, plan, remove)
             if plan is not None:
                 remove_empty(found.target, lambda path: is_planned_folder(plan, path))
+            heartbeat.leave()
             heartbeat.confirm()
-    _sweep_claims(found, swept, delete_all)
+            _sweep_claims(found, swept, delete_all)
+    else:  # a clean was broken off before its last claim, or the journal was removed by hand
+        _sweep_claims(found, swept, delete_all)
     for place in (found.journal, found.beside):
         remove_empty(place.objects, is_journal_folder)
     return swept
@@ -180,12 +183,12 @@ def _sweep(found: Run, swept: Swept, plan: Plan | None, remove: Remove) -> None:
 
 
 def _sweep_claims(found: Run, swept: Swept, remove: Remove) -> None:
-    """The claims and their heartbeats: first that beside the store, if it is this run's, and the first claim last."""
+    """The claims and their heartbeats, the first one late, and last that beside the store, if it is this run's."""
+    _walk(found.journal.objects, swept.journal, remove, lambda key: turn(key) == 2)
+    _walk(found.journal.objects, swept.journal, remove, lambda key: turn(key) == 3)
     beside = found.beside
     if beside.url != found.journal.url and (claim := beside.read(CLAIM)) and claim.get("journal") == found.journal.url:
         remove(beside.objects, [CLAIM])
-    _walk(found.journal.objects, swept.journal, remove, lambda key: turn(key) == 2)
-    _walk(found.journal.objects, swept.journal, remove, lambda key: turn(key) == 3)
 
 
 def _nothing(objects: Objects, keys: list[str]) -> None:

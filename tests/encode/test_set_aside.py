@@ -73,7 +73,8 @@ def test_later_failures_are_kept_when_the_run_ends(monkeypatch: pytest.MonkeyPat
     kept: list[int] = []
     outcome = Outcome(keep=lambda failures: kept.append(len(failures)))
     for i in range(100):
-        outcome.add(Failure(f"0/{i}-0-0", "no answer", 3))
+        outcome.failures.append(Failure(f"0/{i}-0-0", "no answer", 3))
+        outcome.keep_now_and_then()
     assert kept == [1]
     outcome.keep_all()
     outcome.keep_all()

@@ -112,7 +112,7 @@ def _journal(url: str, options: Mapping[str, Any] | None, named: str | None) -> 
     if claim is None:
         return None
     elsewhere = claim.get("journal", place.url)
-    if elsewhere == place.url or place.objects.size(REPORT) is not None:
+    if elsewhere == place.url or _known(place) is not None:
         return place
     return Journal(open_target(elsewhere, options if "://" in elsewhere else None))
 
