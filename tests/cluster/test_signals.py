@@ -23,10 +23,12 @@ from distributed.utils import LoopRunner, sync
 
 import chronozarr_dask as czd
 from chronozarr_dask.cli.interrupt import HANDLED, interrupts
-from chronozarr_dask.errors import ChronozarrWarning, RunError
+from chronozarr_dask.errors import ChronozarrWarning, ResumeError, RunError
+from chronozarr_dask.run import claims
 from chronozarr_dask.run import cluster as clusters
 from chronozarr_dask.run.owners import read_claim
 from chronozarr_dask.run.progress import Step
+from chronozarr_dask.run.sweep import clean
 from chronozarr_dask.run.workers import Threads
 from chronozarr_dask.store.folder import Folder
 from chronozarr_dask.store.journal import Journal
@@ -148,6 +150,39 @@ def test_the_grace_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     wait_until(owner.is_gone)
     monkeypatch.undo()
     czd.encode(CUBE, tmp_path / "s", resume=True, **HOW)
+
+
+def test_a_second_interrupt_does_not_make_a_region_look_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends the grace; what is being stored in threads goes on, and so does the heartbeat."""
+    free, hung, put = threading.Event(), threading.Event(), Folder.put
+
+    def hang(self: Folder, key: str, data: Any) -> None:
+        if "/c/" in key:
+            hung.set()
+            free.wait(60)
+        put(self, key, data)
+
+    def again(self: Threads, seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    def stop(step: Step) -> None:
+        if step.stage == "run" and step.in_flight:
+            hung.wait(60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Folder, "put", hang)
+    monkeypatch.setattr(Threads, "drain", again)
+    monkeypatch.setattr(claims, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(claims, "WATCH_SECONDS", 0.5)
+    with pytest.raises(KeyboardInterrupt):
+        czd.encode(CUBE, tmp_path / "s", progress=stop, **HOW)
+    with pytest.raises(ResumeError, match="still running"):
+        clean(tmp_path / "s")
+    free.set()
+    wait_until(lambda: czd_beat(tmp_path / "s").state == "ended")
+    assert receipts(tmp_path / "s"), "it was stored to its end"
+    clean(tmp_path / "s")
+    assert not list(tmp_path.iterdir())
 
 
 # ---- the client: the program -----------------------------------------------------------------------------------------
@@ -293,6 +328,18 @@ def test_workers_that_take_nothing_are_one_error(tmp_path: Path, monkeypatch: py
             czd.encode(CUBE, tmp_path / "s", client=client, **HOW)
         only.status = Status.running
         czd.encode(CUBE, tmp_path / "s", client=client, resume=True, **HOW)
+    czd.encode(CUBE, tmp_path / "quiet", **HOW)
+    assert cubes.objects(tmp_path / "s") == cubes.objects(tmp_path / "quiet")
+
+
+def test_a_paused_worker_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler counts its threads, as those of any other."""
+    monkeypatch.setattr(clusters, "SCATTER_SECONDS", 0.2)
+    monkeypatch.setattr(clusters, "SCATTER_PAUSES", (0, 0.1))
+    how: dict[str, Any] = {"processes": False, "protocol": "tcp://", "dashboard_address": ":0", "memory_limit": 0}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **how) as made, Client(made) as client:
+        made.workers[0].status = Status.paused
+        czd.encode(CUBE, tmp_path / "s", client=client, **HOW)
     czd.encode(CUBE, tmp_path / "quiet", **HOW)
     assert cubes.objects(tmp_path / "s") == cubes.objects(tmp_path / "quiet")
 

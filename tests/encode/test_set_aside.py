@@ -68,6 +68,30 @@ def test_what_is_set_aside_is_known_at_once_and_after_an_interrupt(tmp_path: Pat
     assert status(tmp_path / "s").failures[0].tries == 3
 
 
+def test_what_failed_before_is_not_forgotten_by_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that failed a retry tries one again, in vain, and is interrupted."""
+    put = Folder.put
+
+    def refusing(self: Folder, key: str, data: bytes) -> None:
+        if key in (BROKEN, "0/data/c/0/0/2/2"):
+            raise TargetError(f"{key}: no answer")
+        put(self, key, data)
+
+    def stop(step: Step) -> None:
+        if step.stage == "run" and step.failed:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Folder, "put", refusing)
+    with dask.config.set(num_workers=1):
+        with pytest.raises(RunError, match="2 of"):
+            czd.encode(make_cube(), tmp_path / "s", **HOW)
+        assert status(tmp_path / "s").n_failed == 2
+        with pytest.raises(RunError, match="interrupted"):
+            czd.encode(make_cube(), tmp_path / "s", resume=True, progress=stop, **HOW)
+    assert status(tmp_path / "s").n_failed == 2
+    assert len((tmp_path / "s.run" / "failures.jsonl").read_text().splitlines()) == 2
+
+
 def test_later_failures_are_kept_when_the_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is written anew each time: not for each of many."""
     kept: list[int] = []
