@@ -34,7 +34,7 @@ def worker_environment(threads: int) -> dict[str, str]:
 
 
 @contextmanager
-def _environment_restored() -> Iterator[None]:
+def environment_restored() -> Iterator[None]:
     """Take back what Dask's nanny leaves in the environment of this process: it would rule the next cluster."""
     names = {*worker_environment(1), "PYTHONHASHSEED"}
     before = {name: os.environ.get(name) for name in names}
@@ -66,7 +66,7 @@ def local_client(workers: int | None = None, threads: int | None = None, memory:
         "distributed.deploy.lost-worker-timeout": "10 minutes",  # a worker that starts again more slowly is given up
     }
     with (
-        _environment_restored(),
+        environment_restored(),
         dask.config.set(config),
         LocalCluster(
             n_workers=n,

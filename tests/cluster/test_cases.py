@@ -16,7 +16,7 @@ import pytest
 from distributed import Client, LocalCluster, get_worker
 
 import chronozarr_dask as czd
-from chronozarr_dask.run.local import worker_environment
+from chronozarr_dask.run.local import environment_restored, worker_environment
 from chronozarr_dask.run.progress import Step
 from tests.encode import counting, cubes
 
@@ -26,7 +26,7 @@ CS = 32
 
 
 def local(n: int) -> LocalCluster:
-    with dask.config.set({"distributed.nanny.pre-spawn-environ": worker_environment(1)}):
+    with environment_restored(), dask.config.set({"distributed.nanny.pre-spawn-environ": worker_environment(1)}):
         return LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
 
 

@@ -44,8 +44,10 @@ def limits() -> dict[str, Any]:
     }
 
 
-def test_the_threads_of_a_worker_are_dasks_and_no_library_adds_its_own() -> None:
+def test_the_threads_of_a_worker_are_dasks_and_no_library_adds_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {*worker_environment(1), "PYTHONHASHSEED"}
+    for name in names:
+        monkeypatch.delenv(name, raising=False)  # what the user has set there counts
     before = {name: os.environ.get(name) for name in names}
     with local_client(workers=1, threads=1):
         pass
