@@ -224,3 +224,18 @@ def test_import_is_quick() -> None:
     code = "import sys, chronozarr_dask.cli; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert HEAVY.isdisjoint(loaded), sorted(HEAVY.intersection(loaded))
+
+
+def test_threads_of_one_process_need_no_cluster(tmp_path: Path) -> None:
+    """Dask's schedulers are named by themselves: looked up by a name, they would import distributed first."""
+    source = zarr(tmp_path / "small.zarr", dataset(7, 48, 48)[["B04", "B08"]])
+    code = f"""
+import sys
+import chronozarr_dask as czd
+from chronozarr_dask.source.files import open_source
+czd.encode(open_source({source!r}), {str(tmp_path / "out.cz")!r}, chunk_size=32)
+print(*sys.modules)
+"""
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert "dask" in loaded
+    assert "distributed" not in loaded
