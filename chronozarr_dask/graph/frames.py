@@ -129,7 +129,7 @@ class CubeFrames:
             # A slab that was handed all of its timesteps reads nothing, and must not ask for a block to learn that.
             joined = _concatenate(blocks or [da.zeros((0, *here.shape[1:]), dtype=array.dtype, chunks=-1)], axis=0)
             bands.append(joined if name == DATA else joined[:, None])
-        out: da.Array = _concatenate(bands, axis=1).rechunk(-1)
+        out: da.Array = _concatenate(bands, axis=1).rechunk(-1, method="tasks")
         declared = Declared(name, out.shape, out.dtype.str)
         return map_block(declared, out, shape=out.shape, dtype=out.dtype, name=f"declared-{name}-{unit.name}")
 

@@ -233,7 +233,7 @@ def test_threads_of_one_process_need_no_cluster(tmp_path: Path) -> None:
 import sys
 import chronozarr_dask as czd
 from chronozarr_dask.source.files import open_source
-czd.encode(open_source({source!r}), {str(tmp_path / "out.cz")!r}, chunk_size=32)
+czd.encode(open_source({source!r}), {str(tmp_path / "out.cz")!r}, chunk_size=32, encoding="none")
 print(*sys.modules)
 """
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
