@@ -33,8 +33,6 @@ from chronozarr_dask.run.job import Encode
 from chronozarr_dask.run.prepare import Input, encoding_choice, identity, make_spec, plan_encode, read_cube
 from chronozarr_dask.run.progress import NoProgress, Progress
 from chronozarr_dask.run.report import RunReport
-from chronozarr_dask.run.reporting.document import told_options
-from chronozarr_dask.run.reporting.leave import leave_report
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import make_workers
 from chronozarr_dask.store.journal import ESTIMATE, PLAN, Journal, check_apart, claim_url, journal_url, run_url
@@ -159,6 +157,10 @@ def _leave_report(run: Encode, clock: Clock, end: RunReport | BaseException) -> 
     Whatever goes wrong with it is told, and no more: neither does it hide the error of the run, nor does it make a run
     whose store is complete a failed one.
     """
+    # Pictures and pages need libraries that are only loaded now: beside the work they would take 6 MiB.
+    from chronozarr_dask.run.reporting.document import told_options
+    from chronozarr_dask.run.reporting.leave import leave_report
+
     try:
         if run.heartbeat is not None:
             run.heartbeat.confirm()
