@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import dask.array as da
@@ -22,8 +23,14 @@ def client() -> Any:
 
 
 def work(client: Any, n: int) -> None:
+    """So many submissions, done and forgotten: the scheduler hears that a result is no longer held only after it."""
     for i in range(n):
-        client.compute(da.ones((2, 2), chunks=1).map_blocks(lambda a: a + 1, name=f"work-{i}")).result()
+        key = f"work-{i}"
+        client.compute(da.ones((2, 2), chunks=1).map_blocks(lambda a: a + 1, name=key)).result()
+        deadline = time.monotonic() + 60
+        while client.run_on_scheduler(lambda dask_scheduler, key=key: key in dask_scheduler.task_groups):
+            assert time.monotonic() < deadline, f"{key} is still held"
+            time.sleep(0.01)
 
 
 def spans(client: Any) -> dict[str, int]:
