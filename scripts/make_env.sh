@@ -19,9 +19,9 @@ found=$("$venv/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])
 [ "$found" = "$version" ] || "$python" -m venv --clear "$venv"
 
 export UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
-# uv installs the whole set in seconds, pip in a minute. Both refuse a file whose hash is not in the lock.
+# uv installs the whole set in seconds, pip in a minute; both compile it: the tests start hundreds of processes. Both refuse a file whose hash is not in the lock.
 if "$venv/bin/python" -m pip install --quiet --no-deps --require-hashes -r requirements/uv.txt; then
-    "$venv/bin/python" -m uv pip sync --quiet --require-hashes --python "$venv/bin/python" "$lock"
+    "$venv/bin/python" -m uv pip sync --quiet --compile-bytecode --require-hashes --python "$venv/bin/python" "$lock"
 else
     echo "note: uv could not be installed; going on with pip" >&2
     "$venv/bin/python" -m pip install --quiet --no-deps --require-hashes -r "$lock"
