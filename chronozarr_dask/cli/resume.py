@@ -21,16 +21,15 @@ from chronozarr_dask.cli.runs import RunArgument
 from chronozarr_dask.cli.work import (
     ClusterOption,
     FailFastOption,
-    GraceOption,
     KeepGoingOption,
     NoClaimOption,
     QuietOption,
+    RecipeGraceOption,
     SourceOption,
     print_report,
     working,
 )
 from chronozarr_dask.errors import ResumeError
-from chronozarr_dask.options import GRACE_SECONDS
 
 if TYPE_CHECKING:
     from chronozarr_dask.run.beginning import Beginning
@@ -62,7 +61,7 @@ def resume_command(
     keep_going: KeepGoingOption = False,
     fail_fast: FailFastOption = False,
     no_claim: NoClaimOption = False,
-    grace: GraceOption = GRACE_SECONDS,
+    grace: RecipeGraceOption = None,
     storage_option: StorageOption = None,
     source_option: SourceOption = None,
     as_json: JsonOption = False,
@@ -84,7 +83,7 @@ def retry_command(
     keep_going: KeepGoingOption = False,
     fail_fast: FailFastOption = False,
     no_claim: NoClaimOption = False,
-    grace: GraceOption = GRACE_SECONDS,
+    grace: RecipeGraceOption = None,
     storage_option: StorageOption = None,
     source_option: SourceOption = None,
     as_json: JsonOption = False,

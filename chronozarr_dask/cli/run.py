@@ -23,6 +23,7 @@ from chronozarr_dask.cli.work import (
     KeepGoingOption,
     NoClaimOption,
     QuietOption,
+    RecipeGraceOption,
     print_report,
     working,
 )
@@ -58,6 +59,7 @@ def run_command(
     keep_going: KeepGoingOption = False,
     fail_fast: FailFastOption = False,
     no_claim: NoClaimOption = False,
+    grace: RecipeGraceOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -73,6 +75,7 @@ def run_command(
     settings = [*(setting or ()), *(["run.keep_going=true"] if keep_going else [])]
     settings += ["run.fail_fast=true"] if fail_fast else []
     settings += ["run.claim=false"] if no_claim else []
+    settings += [] if grace is None else [f"run.grace={grace}"]
     settings += [f"cluster.kind={cluster}"] if cluster else []
     with (
         errors_told(in_fields),

@@ -10,6 +10,7 @@ import typer
 
 from chronozarr_dask.cli.output import print_json, screen
 from chronozarr_dask.cli.progress import Bars
+from chronozarr_dask.options import GRACE_SECONDS
 
 if TYPE_CHECKING:
     from chronozarr_dask.options.recipe import ClusterPart
@@ -34,9 +35,17 @@ NoClaimOption = Annotated[
         rich_help_panel=WORK,
     ),
 ]
-GraceOption = Annotated[
-    float,
-    typer.Option(metavar="SECONDS", min=0, help="For regions in flight after SIGTERM or Ctrl-C.", rich_help_panel=WORK),
+GRACE = "For regions in flight after SIGTERM or Ctrl-C"
+GraceOption = Annotated[float, typer.Option(metavar="SECONDS", min=0, help=f"{GRACE}.", rich_help_panel=WORK)]
+RecipeGraceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--grace",
+        metavar="SECONDS",
+        min=0,
+        help=f"{GRACE}; when left out that of the recipe, else {GRACE_SECONDS:g}.",
+        rich_help_panel=WORK,
+    ),
 ]
 ClusterOption = Annotated[
     str | None,

@@ -65,7 +65,7 @@ class Source:
 
     def _without_signature(self) -> tuple[str, bool]:
         if "://" not in self.url or self.url.startswith("file://"):
-            return os.path.abspath(self.url.removeprefix("file://")), False
+            return os.path.abspath(os.path.expanduser(self.url.removeprefix("file://"))), False
         try:
             url = unsigned(self.url)
         except InputError:  # it has a user name or a password
@@ -165,12 +165,17 @@ def read_beginning(run: Run, source_options: Mapping[str, Any] | None = None) ->
     Raises
     ------
     ResumeError
-        If the journal does not keep it, or not all of it.
+        If the journal does not keep it, or not all of it; or it is a recipe, and there are options of the source.
     """
     doc = run.journal.read(ARGUMENTS)
     folder = os.getcwd() if doc is None else doc["folder"]
     written = run.journal.objects.get(RECIPE)
     if written is not None:
+        if source_options:
+            raise ResumeError(
+                f"--source-option (source_options=) is for what encode reads, and the run into {run.target.url} is of "
+                f"a recipe, which keeps its own as source.storage_options: leave the option out"
+            )
         return Beginning(folder, Document.parse(written.decode(), f"{run.journal.url}/{RECIPE}"), None)
     if doc is None or doc["command"] != "encode":
         raise ResumeError(_unknown(run))

@@ -17,6 +17,7 @@ from chronozarr_dask.run.engine import Failure, read_failures
 from chronozarr_dask.run.journals import Run, find_run
 from chronozarr_dask.run.produce import run_document
 from chronozarr_dask.run.progress import Progress
+from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.verify import Depth, verify_run
 from chronozarr_dask.store.inorder import in_order
@@ -32,7 +33,7 @@ def resume(
     verify: Depth | None = None,
     keep_going: bool = False,
     fail_fast: bool = False,
-    grace: float = GRACE_SECONDS,
+    grace: float | None = None,
     claim: bool = True,
     progress: Progress | None = None,
 ) -> RunReport:
@@ -53,7 +54,7 @@ def resume(
     keep_going : bool
         Of a recipe: leave out scenes that cannot be read, from here on.
     fail_fast, grace, claim, progress
-        As of `encode`.
+        As of `encode`. What is left out is as the recipe says, of an `encode` the default.
 
     Returns
     -------
@@ -110,31 +111,44 @@ def go_on(
     only: frozenset[Region] | None = None,
     keep_going: bool = False,
     fail_fast: bool = False,
-    grace: float = GRACE_SECONDS,
+    grace: float | None = None,
     claim: bool = True,
     progress: Progress | None = None,
 ) -> RunReport:
     """Go on with a run that was found."""
     if run.is_committed and (report := finished_report(run)) is not None:
         return report
+    if keep_going and beginning.recipe is None:
+        raise ResumeError(
+            f"--keep-going (keep_going=) leaves out scenes of a recipe, and the run into {run.target.url} was begun by "
+            f"encode, which stores every timestep of its source: leave the option out"
+        )
+    claim = claim and (beginning.recipe is None or beginning.recipe.recipe().run.claim)
     if verify is not None:
         verified = verify_run(run, verify, client=client, tell=warn_watched, progress=progress, claim=claim)
         if verified.wrong:
             warnings.warn(verified.told, ChronozarrWarning, stacklevel=3)
     how: Any = {"client": client, "resume": True, "progress": progress, "only": only}
     if beginning.source is not None:
-        behaviour: dict[str, Any] = {"fail_fast": fail_fast, "claim": claim, "grace": grace}
+        behaviour = {"fail_fast": fail_fast, "claim": claim, "grace": GRACE_SECONDS if grace is None else grace}
         return encode_source(beginning.source, run.target.url, run.storage_options, **behaviour, **how)
     assert beginning.recipe is not None
     beginning.check_folder()
-    settings = [f"target.url={json.dumps(run.target.url)}", f"run.grace={grace}"]
-    settings += [f"run.{name}=true" for name, on in (("keep_going", keep_going), ("fail_fast", fail_fast)) if on]
-    settings += [] if claim else ["run.claim=false"]
-    document = beginning.recipe.with_values(settings)
+    given = {"keep_going": keep_going or None, "fail_fast": fail_fast or None, "grace": grace}
+    document = beginning.recipe.with_values(_settings(run, beginning.recipe, {**given, "claim": claim}))
     recipe = document.recipe()
     options = {**recipe.target.storage_options, **run.storage_options}
     target = recipe.target.model_copy(update={"storage_options": options})
     return run_document(document, recipe.model_copy(update={"target": target}), **how)
+
+
+def _settings(run: Run, recipe: Document, behaviour: Mapping[str, Any]) -> list[str]:
+    """What stands in place of what a recipe says: places, which are relative there, and what is given now."""
+    target = recipe.values["target"]
+    elsewhere = isinstance(target, Mapping) and target.get("journal") is not None
+    places = {"url": run.target.url, **({"journal": run.journal.url} if elsewhere else {})}
+    settings = [f"target.{name}={json.dumps(url)}" for name, url in places.items()]
+    return settings + [f"run.{name}={json.dumps(value)}" for name, value in behaviour.items() if value is not None]
 
 
 def failed_regions(run: Run) -> frozenset[Region]:

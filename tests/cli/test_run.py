@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from chronozarr_dask.cli.run import in_fields
+from chronozarr_dask.errors import ResumeError
 from chronozarr_dask.store.reader import open_store
 from tests.cli.sources import invoke, objects, run, start
 from tests.run.made import World
@@ -263,6 +264,20 @@ def test_an_interrupted_run_goes_on(large: World, whole: dict[str, str], tmp_pat
     assert found is not None
     assert 1 <= int(found[2]) <= left < int(found[1]), "what stops at once may leave a receipt that is torn"
     assert objects(target) == whole
+
+
+def test_grace_stands_in_place_of_the_recipe_s(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+
+    def seen(document: Any, recipe: Any, **_: Any) -> None:
+        told.append(recipe.run.grace)
+        raise ResumeError("seen")
+
+    monkeypatch.setattr("chronozarr_dask.run.produce.run_document", seen)
+    path = written(world, run__grace=60)
+    for given in ((), ("--grace", "5"), ("--grace", "0")):
+        assert "seen" in invoke("run", path, *given).stderr
+    assert told == [60, 5, 0]
 
 
 def test_a_run_into_what_another_left_is_refused(world: World) -> None:

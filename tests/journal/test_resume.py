@@ -88,6 +88,25 @@ def test_a_run_that_ended_between_its_claim_and_its_plan(source: str, tmp_path: 
         resume(tmp_path / "s")
 
 
+def test_scenes_are_left_out_of_a_recipe_alone(source: str, tmp_path: Path) -> None:
+    begin(source, tmp_path / "s")
+    result = invoke("resume", str(tmp_path / "s"), "--keep-going")
+    assert result.exit_code == 1
+    assert "--keep-going (keep_going=) leaves out scenes of a recipe" in result.stderr
+    assert not (tmp_path / "s" / "zarr.json").exists()
+
+
+@pytest.mark.parametrize("path", ["~/cube.zarr", "file://~/cube.zarr"])
+def test_a_path_may_begin_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """A shell leaves the ~ of a quoted glob as it is."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    zarr(tmp_path / "cube.zarr")
+    begin(path, tmp_path / "s")
+    monkeypatch.chdir("/")
+    assert json.loads((tmp_path / "s.run" / "arguments.json").read_text())["url"] == str(tmp_path / "cube.zarr")
+    assert resume(tmp_path / "s").status == "complete"
+
+
 def test_an_unfinished_store_says_how_to_go_on(source: str, tmp_path: Path) -> None:
     begin(source, tmp_path / "s")
     result = invoke("info", str(tmp_path / "s"))
