@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from fsspec.asyn import sync
 
 from chronozarr_dask.errors import ConditionalCreateError, TargetError, TargetFullError
 from chronozarr_dask.store.answers import FORBIDDEN, IGNORES_RANGES, NO_CONDITIONAL_CREATE, NO_LENGTH
+from chronozarr_dask.store.below import Entry, delete_from, entries_of
 from chronozarr_dask.store.cost import spent
 from chronozarr_dask.store.failures import explained
 from chronozarr_dask.store.filesystems import file_system, is_s3, upload
@@ -197,15 +198,20 @@ class Bucket:
         self._write(key, ask)
 
     def delete_prefix(self, prefix: str) -> None:
-        """Remove all that is below a prefix."""
+        """Remove all that is below a prefix; folders that a file system has of its own stay."""
+        with explained(self.url, prefix):
+            fs = self._fs
+            delete_from(fs, self.url, (entry.key for entry in entries_of(fs, self.url, prefix)), self.patience)
 
-        def ask(fs: Any, path: str) -> None:
-            try:
-                fs.rm(path, recursive=True)
-            except FileNotFoundError:
-                return
+    def entries(self, prefix: str) -> Iterator[Entry]:
+        """What lies below a prefix, in any order."""
+        with explained(self.url, prefix):
+            yield from entries_of(self._fs, self.url, prefix)
 
-        self._write(prefix, ask)
+    def delete_all(self, keys: Collection[str]) -> None:
+        """Remove objects, on S3 a thousand with a request; one that is not there is no error."""
+        with explained(self.url, ""):
+            delete_from(self._fs, self.url, keys, self.patience)
 
     def is_empty(self) -> bool:
         """Whether nothing is there, or no more than a probe left; on S3 one LIST with a limit of 1."""

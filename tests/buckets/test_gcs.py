@@ -12,6 +12,7 @@ import pytest
 
 import chronozarr_dask as czd
 from chronozarr_dask.errors import ConditionalCreateError, TargetError
+from chronozarr_dask.store.listing import names
 from chronozarr_dask.store.target import open_target
 from tests.encode.test_deterministic import hashes
 from tests.encode.test_resume import OPTIONS, make_cube
@@ -44,6 +45,19 @@ def test_objects(gcs: dict[str, Any]) -> None:
     assert target.get("k") is None
     with pytest.raises(TargetError, match="no such bucket"):
         open_target("gs://elsewhere/x", gcs).put("k", b"x")
+
+
+def test_a_name_is_no_pattern(gcs: dict[str, Any]) -> None:
+    place, other = open_target("gs://cubes/y[1].run", gcs), open_target("gs://cubes/y1.run", gcs)
+    for key in ("staging/a/0", "staging/b", "claim.json"):
+        place.put(key, b"x")
+        other.put(key, b"x")
+    place.delete_prefix("staging")
+    assert list(names(place)) == ["claim.json"]
+    assert sorted(names(other)) == ["claim.json", "staging/a/0", "staging/b"]
+    other.delete_prefix("staging")
+    other.delete_prefix("staging")
+    assert list(names(other)) == ["claim.json"]
 
 
 @pytest.mark.parametrize("end", [b"", b"\r", b"\n", b"\r\n", b"\n\r", b"\r\r"])

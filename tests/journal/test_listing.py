@@ -12,7 +12,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from chronozarr_dask.errors import TargetError
-from chronozarr_dask.store import listing, retries
+from chronozarr_dask.store import below, retries
 from chronozarr_dask.store.listing import delete_all, entries, names, remove_empty
 from chronozarr_dask.store.target import Objects, open_target
 
@@ -42,7 +42,7 @@ def test_names_are_keys_below_a_prefix(target: Objects) -> None:
 
 
 def test_only_what_is_named_is_removed(target: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(below, "DELETED_AT_ONCE", 2)
     for key in KEYS:
         target.put(key, b"x")
     gone = {"claim.json", "receipts/0/0-0-0", "receipts/0/0-1-0", "not/there"}

@@ -13,6 +13,7 @@ import fsspec
 import pytest
 
 from chronozarr_dask.errors import TargetError
+from chronozarr_dask.store.listing import delete_all, names
 from chronozarr_dask.store.target import Folder, Objects, open_target
 
 KEY = "0/data/c/0/0/0/0"
@@ -98,6 +99,30 @@ def test_what_is_below_a_prefix_is_deleted(target: Objects):
     target.delete_prefix("staging")
     kept = [key for key in ("staging/a/0", "staging/b", "staging2/c", "d") if target.get(key) is not None]
     assert kept == ["staging2/c", "d"]
+
+
+def named_like(target: Objects, name: str) -> Objects:
+    """The place `name` beside a target."""
+    return type(target)(**{**vars(target), next(iter(vars(target))): target.url.rpartition("/")[0] + "/" + name})
+
+
+@pytest.mark.parametrize("name", ["cube[1]", "cube*", "cube?", "c[a-z]be**", "cube{1,2}"])
+def test_a_name_is_no_pattern(name: str, target: Objects):
+    place, others = named_like(target, name), [named_like(target, other) for other in ("cube1", "cubes", "cube2")]
+    for objects in (place, *others):
+        for key in ("staging/a/0", "staging/b*", "d"):
+            objects.put(key, objects.url.encode())
+    assert not place.create("d", b"other")
+    assert place.get("staging/b*") == place.url.encode()
+    assert place.get_range("d", 0, 2) == place.url.encode()[:2]
+    assert place.tail("d", 2) == (place.url.encode()[-2:], len(place.url))
+    assert place.size("d") == len(place.url)
+    assert sorted(names(place)) == ["d", "staging/a/0", "staging/b*"]
+    place.delete_prefix("staging")
+    assert list(names(place)) == ["d"]
+    delete_all(place, ["d"])
+    assert place.is_empty()
+    assert all(sorted(names(other)) == ["d", "staging/a/0", "staging/b*"] for other in others)
 
 
 def test_a_neighbour_whose_name_begins_alike_is_not_inside(target: Objects):
