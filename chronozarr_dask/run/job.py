@@ -101,7 +101,6 @@ class Encode:
         """Run to the end and give the report."""
         self.workers.limit(self.in_flight)
         done = self._done()
-        self.ledger.regions_resumed = sum(done)
         if self.plan.staged and not all(done):
             assert isinstance(self.source, StagedFrames)
             with clock.stage("stage"):
@@ -137,11 +136,15 @@ class Encode:
             )
 
     def _done(self) -> list[bool]:
-        """For each region in the plan's order, whether its receipt is there."""
+        """For each region in the plan's order, whether its receipt is there; those that are, are counted."""
         if not self.resumed:
             return [False] * self.plan.n_regions
-        receipts = in_order(self.journal.receipt, self.plan.regions())
-        return [receipt is not None for receipt in receipts]
+        done = []
+        for receipt in in_order(self.journal.receipt, self.plan.regions()):
+            done.append(receipt is not None)
+            if receipt is not None:
+                self.ledger.add_found(receipt.n_objects, receipt.n_bytes)
+        return done
 
     def _meter(self, progress: Progress, stage: str, total: int, done: int = 0) -> Meter:
         return Meter(progress, stage, total, done=done, dashboard=self.workers.dashboard)
@@ -274,8 +277,8 @@ class Encode:
             journal=self.journal.url,
             encoding=ledger.encoding,
             selection=None if ledger.selection is None else ledger.selection.to_json(),
-            objects=ledger.objects,
-            stored_bytes=ledger.nbytes,
+            objects=ledger.objects_resumed + ledger.objects,
+            stored_bytes=ledger.bytes_resumed + ledger.nbytes,
             bytes_by_level={},
             seconds_by_stage=dict(clock.seconds),
             failures=tuple(ledger.failures),

@@ -25,8 +25,8 @@ class Ledger:
     ----------
     encoding : "none", "star-delta" or "undecided"
     selection : Selection or None
-    regions_resumed : int
-        Regions that an earlier attempt has stored.
+    regions_resumed, objects_resumed, bytes_resumed : int
+        What earlier attempts have stored, by their receipts.
     regions, objects, nbytes : int
         What this attempt has stored.
     bytes_in : int
@@ -41,6 +41,8 @@ class Ledger:
     encoding: Encoding | Literal["undecided"] = UNDECIDED
     selection: Selection | None = None
     regions_resumed: int = 0
+    objects_resumed: int = 0
+    bytes_resumed: int = 0
     regions: int = 0
     objects: int = 0
     nbytes: int = 0
@@ -48,6 +50,12 @@ class Ledger:
     in_flight: set[Region] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+
+    def add_found(self, objects: int, nbytes: int) -> None:
+        """Count a region that an earlier attempt has stored."""
+        self.regions_resumed += 1
+        self.objects_resumed += objects
+        self.bytes_resumed += nbytes
 
     def add(self, region: Region, objects: int, nbytes: int, bytes_in: int = 0) -> None:
         """Count a region that was stored."""
@@ -76,7 +84,7 @@ class RunReport:
     selection : mapping or None
         What `auto` measured: sampled_cells, ratio (4.1).
     objects : int
-        Chunk and shard objects that are stored; of a run that did not come to its end, those of this attempt.
+        Chunk and shard objects that are stored, by this attempt and those before it.
     bytes_by_level, objects_by_level : mapping of level path to int
         Stored chunks and shards. Empty for a run that did not end.
     seconds_by_stage : mapping

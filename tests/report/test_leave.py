@@ -156,18 +156,28 @@ def test_a_failed_run_leaves_a_report(tmp_path: Path) -> None:
     assert make_report(tmp_path / "s").document["error"] == doc["error"], "the command shows it too"
 
 
-def test_an_interrupted_run_leaves_a_report_and_a_resume_adds_to_it(tmp_path: Path) -> None:
-    how: dict[str, Any] = {"chunk_size": 16, "region_cells": 2, "encoding": "none"}
+def interrupted(store: Path, at: int, **how: Any) -> None:
+    """An encode that is interrupted once `at` regions are there."""
 
     def stop(step: Any) -> None:
-        if step.stage == "run" and step.done == 2:
+        if step.stage == "run" and step.done == at:
             raise KeyboardInterrupt
 
-    whole = cubes.cube(shape=SHAPE)
+    fixed: dict[str, Any] = {"chunk_size": 16, "region_cells": 2, "encoding": "none"}
+    czd.encode(cubes.as_cube(np.maximum(cubes.pixels(shape=SHAPE), 1)), store, progress=stop, **fixed, **how)
+
+
+def receipts_of(store: Path) -> list[Any]:
+    """The receipts in the journal beside a store."""
+    return [json.loads(p.read_text()) for p in Path(f"{store}.run/receipts").rglob("*") if p.is_file()]
+
+
+def test_an_interrupted_run_leaves_a_report_and_a_resume_adds_to_it(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"chunk_size": 16, "region_cells": 2, "encoding": "none"}
+    whole = cubes.as_cube(np.maximum(cubes.pixels(shape=SHAPE), 1))
     with pytest.raises(RunError, match="interrupted"):
-        czd.encode(whole, tmp_path / "s", progress=stop, **how)
-    doc = report_of(tmp_path / "s")
-    receipts = [p for p in Path(tmp_path / "s.run/receipts").rglob("*") if p.is_file()]
+        interrupted(tmp_path / "s", 2)
+    doc, receipts = report_of(tmp_path / "s"), receipts_of(tmp_path / "s")
     assert (doc["status"], doc["error"]) == ("interrupted", "KeyboardInterrupt")
     assert 2 <= doc["regions_done"] == len(receipts) < doc["regions"]
     report = czd.encode(whole, tmp_path / "s", resume=True, **how)
@@ -175,6 +185,19 @@ def test_an_interrupted_run_leaves_a_report_and_a_resume_adds_to_it(tmp_path: Pa
     assert [a["status"] for a in doc["attempts"]] == ["interrupted", "complete"]
     assert report.regions_resumed == len(receipts)
     assert doc["attempt"]["regions"] == report.regions - len(receipts)
+
+
+def test_an_attempt_that_did_not_end_tells_of_all_that_is_there(tmp_path: Path) -> None:
+    """Objects, bytes and regions are those of the whole run, of however many attempts: those of the receipts."""
+    for stop_at in (1, 4):
+        with pytest.raises(RunError, match="interrupted"):
+            interrupted(tmp_path / "s", stop_at, resume=stop_at > 1)
+        doc, receipts = report_of(tmp_path / "s"), receipts_of(tmp_path / "s")
+        lengths = [n for r in receipts for array in r["lengths"] for n in array if n]
+        assert doc["regions_done"] == len(receipts)
+        assert (doc["objects"], doc["stored_bytes"]) == (len(lengths), sum(lengths))
+    assert 0 < doc["attempt"]["objects"] < doc["objects"]
+    assert 0 < doc["attempt"]["bytes"] < doc["stored_bytes"]
 
 
 def test_a_report_that_is_torn_is_made_anew(store: Path, tmp_path: Path) -> None:
