@@ -176,7 +176,10 @@ def _open_remote(url: str, options: dict[str, Any]) -> xr.Dataset:
     root = root.rstrip("/")
     parent = root.rpartition("/")[0]
     above = [f"{parent}/zarr.json"] if parent.strip("/") else []
-    found = fs.cat([*(f"{root}/{name}" for name in ZARR_DOCUMENTS), *above], on_error="omit")
+    paths = [*(f"{root}/{name}" for name in ZARR_DOCUMENTS), *above]
+    # Not fs.cat: of several paths it takes one with a bracket for a pattern.
+    answers = fs.cat_ranges(paths, None, None, on_error="return")
+    found = {path: a for path, a in zip(paths, answers, strict=True) if not isinstance(a, BaseException)}
     present = {name: found[f"{root}/{name}"] for name in ZARR_DOCUMENTS if f"{root}/{name}" in found}
     if present:
         return _open_zarr(url, url, present, next((found[a] for a in above if a in found), None), options)

@@ -95,6 +95,15 @@ def test_zarr_behind_a_url(tmp_path, version):
     check(open_source(f"memory://source{version}/cube.zarr/", storage_options={}))
 
 
+def test_a_name_behind_a_url_is_no_pattern(tmp_path):
+    write_zarr(tmp_path / "cube.zarr", 3)
+    fs = fsspec.filesystem("memory")
+    for name in ("cube[1]?.zarr", "cube12.zarr"):
+        fs.put(f"{tmp_path}/cube.zarr", "/brackets/raw", recursive=True)
+        fs.mv("/brackets/raw", f"/brackets/{name}", recursive=True)
+    check(open_source("memory://brackets/cube[1]?.zarr"))
+
+
 def test_levels_of_a_store_behind_a_url_are_told_too():
     fs = fsspec.filesystem("memory")
     fs.pipe("/levels/zarr.json", b'{"attributes": {"chronozarr": {}}}')
