@@ -18,14 +18,16 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from chronozarr_dask._version import __version__
 from chronozarr_dask.errors import ChronozarrWarning, ResumeError, TargetError
 from chronozarr_dask.format.layout import ROOT_DOCUMENT
+from chronozarr_dask.run.goingon import is_from_python, way_on
 from chronozarr_dask.run.owners import Claim, Owner, claim_key, read_beat, read_claim
-from chronozarr_dask.store.journal import CLAIM, Journal, dump, run_url
+from chronozarr_dask.store.journal import CLAIM, REPORT, Journal, dump, run_url
 from chronozarr_dask.store.target import Objects
 
 BEAT_SECONDS = 15.0
@@ -54,29 +56,77 @@ def begin(target: Objects, journal: Journal, beside: Journal, *, conditional: bo
         Whether claims are created on condition that there is none. Without, two runs that begin at the same moment do
         not see each other.
     """
-    complete = target.size(ROOT_DOCUMENT) is not None
-    if not complete and (claim := beside.read(CLAIM)) is not None:
-        place = claim.get("journal", beside.url)
-        named = run_url(target.url, place)
-        raise TargetError(
-            f"{target.url} is not complete: {place} is the journal of a run that was interrupted or is still running. "
-            f"Go on with it with `chronozarr-dask resume {named}` (in Python resume=True), name another target, or, to "
-            f"begin anew, remove what it left with `chronozarr-dask clean {named}`"
-        )
+    check_empty(target, journal, beside)
+    owner = Owner.me()
+    document = _document(owner, target.url, journal.url)
+    if not _create(journal, CLAIM, document, conditional):
+        raise TargetError(_why_not_empty(target, journal, beside) or _not_empty(journal, journal))
+    if beside.url == journal.url:
+        return Claim(1, owner)
+    try:
+        is_first = _create(beside, CLAIM, document, conditional)
+    except TargetError:
+        with suppress(TargetError):  # that the place does not answer is told already
+            _withdraw(journal, owner)
+        raise
+    if not is_first:
+        _withdraw(journal, owner)
+        raise TargetError(_why_not_empty(target, journal, beside) or _not_empty(beside, journal))
+    return Claim(1, owner)
+
+
+def check_empty(target: Objects, journal: Journal, beside: Journal) -> None:
+    """Raise TargetError where no run can begin, as in `begin`; nothing is written."""
+    if (why := _why_not_empty(target, journal, beside)) is not None:
+        raise TargetError(why)
+
+
+def _why_not_empty(target: Objects, journal: Journal, beside: Journal) -> str | None:
+    """Why no run can begin, as another has claimed the target, or something else is there; None where all is empty."""
+    if target.size(ROOT_DOCUMENT) is None:
+        if (claim := beside.read(CLAIM)) is not None:
+            place = claim.get("journal", beside.url)
+            known = next((j for j in (beside, journal) if j.url == place), None)
+            return _claimed(target, place, known, run_url(target.url, place))
+        if (claim := journal.read(CLAIM)) is not None and claim.get("target") == target.url:  # it ended between the two
+            return _claimed(target, journal.url, journal, journal.url)
     if not target.is_empty():
-        raise TargetError(
+        return (
             f"{target.url} is not empty: a store is written under a new prefix and never in place (section 9); name "
             f"another target, or empty it yourself"
         )
-    owner = Owner.me()
-    document = _document(owner, target.url, journal.url)
-    for place in {journal.url: journal, beside.url: beside}.values():
-        if not place.objects.is_empty() or not _create(place, CLAIM, document, conditional):
-            raise TargetError(
-                f"{place.url}, where the journal or the claim of a run goes, is not empty: name another place with "
-                f"journal=, or another target"
-            )
-    return Claim(1, owner)
+    return next((_not_empty(j, journal) for j in (beside, journal) if not j.objects.is_empty()), None)
+
+
+def _claimed(target: Objects, place: str, journal: Journal | None, named: str) -> str:
+    """That a run has the target, whose journal is at `place` and which commands find as `named`."""
+    if journal is not None and (report := journal.read(REPORT)) is not None and report.get("status") == "complete":
+        return (
+            f"{target.url} was claimed: {place} is the journal of a run that was complete, whose store is gone. Remove "
+            f"what it left with `chronozarr-dask clean {named}`, or name another target"
+        )
+    began = "was interrupted or is still running" + (", or whose store is gone" if journal is None else "")
+    on = way_on(named, target.url, from_python=journal is not None and is_from_python(journal))
+    return (
+        f"{target.url} is not complete: {place} is the journal of a run that {began}. Go on with it with {on}, name "
+        f"another target, or, to begin anew, remove what it left with `chronozarr-dask clean {named}`"
+    )
+
+
+def _not_empty(place: Journal, journal: Journal) -> str:
+    if place.url != journal.url:
+        return f"{place.url}, where the claim of a run goes, is not empty: empty it, or name another target"
+    return (
+        f"{place.url}, where the journal or the claim of a run goes, is not empty: name another place with journal=, "
+        f"or another target"
+    )
+
+
+def _withdraw(journal: Journal, owner: Owner) -> None:
+    """Take an own claim back, and none that another has put in its place."""
+    claim = journal.read(CLAIM)
+    if claim is not None and Owner.of(claim).token == owner.token:
+        journal.objects.delete(CLAIM)
 
 
 def take_over(
@@ -103,10 +153,10 @@ def take_over(
     if last is None:
         raise ResumeError(f"there is no run to resume: {journal.url}/{CLAIM} does not exist; begin without resume")
     if not _is_gone(journal, last, tell):
+        on = way_on(run_url(target.url, journal.url), target.url, from_python=is_from_python(journal))
         raise ResumeError(
             f"the run in {journal.url} is still running: {last.owner.told} renews its heartbeat. Wait for its end, or "
-            f"end that process first; then go on with `chronozarr-dask resume {run_url(target.url, journal.url)}` (in "
-            f"Python resume=True)"
+            f"end that process first; then go on with {on}"
         )
     owner = Owner.me()
     generation, document = last.generation + 1, _document(owner, target.url, journal.url)

@@ -15,13 +15,14 @@ from chronozarr_dask.plan.estimate import Estimate, estimate
 from chronozarr_dask.plan.objects import count_objects
 from chronozarr_dask.plan.shape import Budget
 from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.run.claims import check_empty
 from chronozarr_dask.run.found import find
 from chronozarr_dask.run.prepare import Input, encoding_choice, make_spec, plan_encode
 from chronozarr_dask.run.produce import Product, check_no_secrets
 from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.space import check_space
 from chronozarr_dask.run.workers import Workers
-from chronozarr_dask.store.journal import check_apart, claim_url, journal_url, run_url
+from chronozarr_dask.store.journal import Journal, check_apart, claim_url, journal_url
 from chronozarr_dask.store.target import Objects, open_target
 
 
@@ -171,15 +172,9 @@ def _refused(target: Objects, place: Place, spec: StoreSpec) -> tuple[str, ...]:
             out.append(str(error))
 
     options = dict(place.storage_options)
-    journal = open_target(journal_url(target.url, place.journal), options)
-    beside = open_target(claim_url(target.url, journal.url), options)
-    check(lambda: check_apart(target, journal))
+    journal = Journal(open_target(journal_url(target.url, place.journal), options))
+    beside = Journal(open_target(claim_url(target.url, journal.url), options))
+    check(lambda: check_apart(target, journal.objects))
     check(lambda: check_space(target, spec))
-    if not target.is_empty():
-        out.append(f"{target.url} is not empty: a store is written under a new prefix; name another target")
-    elif not (journal.is_empty() and beside.is_empty()):
-        out.append(
-            f"{journal.url} is not empty: a run into {target.url} was interrupted or is still running. Go on with it "
-            f"with `chronozarr-dask resume {run_url(target.url, journal.url)}`, or name another target"
-        )
+    check(lambda: check_empty(target, journal, beside))
     return tuple(out)

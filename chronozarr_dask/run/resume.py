@@ -130,7 +130,7 @@ def go_on(
             warnings.warn(verified.told, ChronozarrWarning, stacklevel=3)
     how: Any = {"client": client, "resume": True, "progress": progress, "only": only}
     if beginning.source is not None:
-        behaviour = {"fail_fast": fail_fast, "claim": claim, "grace": GRACE_SECONDS if grace is None else grace}
+        behaviour: Any = {"fail_fast": fail_fast, "claim": claim, "grace": GRACE_SECONDS if grace is None else grace}
         return encode_source(beginning.source, run.target.url, run.storage_options, **behaviour, **how)
     assert beginning.recipe is not None
     beginning.check_folder()

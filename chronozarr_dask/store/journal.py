@@ -70,12 +70,21 @@ def _is_bucket(url: str) -> bool:
 
 
 def check_apart(target: Objects, journal: Objects) -> None:
-    """Raise TargetError when the store lies in the journal, where a run removes things, or the journal in the store."""
+    """Raise TargetError when the store lies in the journal, where a run removes things, or the journal in the store.
+
+    Nor does a journal lie below the claim, whose place holds nothing else.
+    """
     store, run = _place(target), _place(journal)
     if store.startswith(run) or run.startswith(store):
         raise TargetError(
             f"the store {target.url} and its journal {journal.url} lie one in the other: a store holds nothing of its "
             f"run, and a journal is swept at the end; name another place with journal="
+        )
+    beside = f"{store.rstrip('/')}{SUFFIX}"
+    if not _is_bucket(target.url) and run.startswith(f"{beside}/") and run != f"{beside}/":
+        raise TargetError(
+            f"the journal {journal.url} lies in {target.url.rstrip('/')}{SUFFIX}, where the claim of a run goes and, "
+            f"if its journal is elsewhere, nothing else: name another place with journal=, or none for that one itself"
         )
 
 

@@ -235,7 +235,16 @@ def test_a_target_with_the_journal_of_another_run_is_refused(tmp_path: Path):
     encode(cube(), tmp_path / "s")
     shutil.rmtree(tmp_path / "s")
     before = cubes.objects(tmp_path)
-    with pytest.raises(TargetError, match=r"not complete: .*s\.run is the journal of a run.*resume"):
+    with pytest.raises(
+        TargetError, match=r"s\.run is the journal of a run that was complete, whose store is gone.*clean"
+    ):
+        encode(cube(), tmp_path / "s")
+    assert cubes.objects(tmp_path) == before
+    (tmp_path / "s.run" / "report.json").unlink()
+    del before["s.run/report.json"]
+    with pytest.raises(
+        TargetError, match=r"not complete: .*s\.run is the journal of a run.*encode\(cube, .*resume=True"
+    ):
         encode(cube(), tmp_path / "s")
     assert cubes.objects(tmp_path) == before
 

@@ -130,6 +130,88 @@ def test_no_claim_makes_no_conditional_create(
         claims.begin(target, journal, journal, conditional=False)
 
 
+# ---- a journal elsewhere ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Journal:
+    return Journal(Folder(str(tmp_path / "j")))
+
+
+def test_both_places_are_looked_at_before_one_is_claimed(target: Folder, journal: Journal, elsewhere: Journal) -> None:
+    """`journal` lies beside the store."""
+    journal.objects.put(".DS_Store", b"")
+    with pytest.raises(TargetError, match=r"s\.run, where the claim of a run goes, is not empty: empty it, or name an"):
+        claims.begin(target, elsewhere, journal)
+    assert elsewhere.objects.is_empty(), "it can be tried again"
+    journal.objects.delete(".DS_Store")
+    elsewhere.objects.put("mine", b"")
+    with pytest.raises(TargetError, match=r"/j, where the journal or the claim of a run goes, is not empty.*journal="):
+        claims.begin(target, elsewhere, journal)
+    assert journal.objects.is_empty()
+    elsewhere.objects.delete("mine")
+    claims.begin(target, elsewhere, journal)
+    assert journal.read("claim.json") == elsewhere.read("claim.json")
+
+
+@pytest.mark.parametrize("conditional", [True, False])
+def test_who_loses_the_race_beside_the_store_leaves_nothing(
+    target: Folder, journal: Journal, elsewhere: Journal, tmp_path: Path, conditional: bool
+) -> None:
+    winner = Journal(Folder(str(tmp_path / "winner")))
+
+    class Overtaken(Folder):
+        """Another claims the store after this place was claimed."""
+
+        def is_empty(self) -> bool:
+            return True
+
+        def put(self, key: str, data: Any) -> None:
+            super().put(key, data)
+            claims.begin(target, winner, journal)
+
+        def create(self, key: str, data: bytes | memoryview) -> bool:
+            out = super().create(key, data)
+            claims.begin(target, winner, journal)
+            return out
+
+    mine = Journal(Overtaken(elsewhere.url))
+    with pytest.raises(TargetError, match=r"winner is the journal of a run that .* is still running"):
+        claims.begin(target, mine, journal, conditional=conditional)
+    assert elsewhere.objects.is_empty()
+    assert journal.read("claim.json") == winner.read("claim.json")
+
+
+def test_a_claim_that_cannot_be_completed_is_withdrawn(
+    target: Folder, journal: Journal, elsewhere: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But that of another, which has come in its place since."""
+    other = dump(asdict(Owner.me()))
+
+    def create(self: Folder, key: str, data: bytes) -> bool:
+        if self.url == journal.url:
+            if is_replaced:
+                elsewhere.objects.put(key, other)
+            raise TargetError("no network")
+        self.put(key, data)
+        return True
+
+    monkeypatch.setattr(Folder, "create", create)
+    for is_replaced in (False, True):
+        with pytest.raises(TargetError, match="no network"):
+            claims.begin(target, elsewhere, journal)
+        assert elsewhere.objects.get("claim.json") == (other if is_replaced else None)
+
+
+def test_a_run_that_ended_between_its_two_claims_is_told(target: Folder, journal: Journal, elsewhere: Journal) -> None:
+    claims.begin(target, elsewhere, journal)
+    journal.objects.delete("claim.json")
+    with pytest.raises(TargetError, match=r"interrupted or is still running.*resume .*/j`"):
+        claims.begin(target, elsewhere, journal)
+    with pytest.raises(TargetError, match=r"/j, where .* is not empty"):
+        claims.begin(Folder(f"{target.url}2"), elsewhere, Journal(Folder(f"{target.url}2.run")))
+
+
 # ---- taking over -----------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """What a run would do, against what it then does; from headers and items alone."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +12,11 @@ import pytest
 import rasterio
 import yaml
 
-from chronozarr_dask.errors import InputError, PlanError
+from chronozarr_dask.errors import InputError, PlanError, RunError, TargetError
 from chronozarr_dask.options.prices import Prices
 from chronozarr_dask.run.forecast import Forecast, forecast
 from chronozarr_dask.run.recipes import Document
+from chronozarr_dask.run.sweep import clean
 from chronozarr_dask.run.workers import make_workers
 from tests.run.made import SIZE, World, objects
 
@@ -165,11 +167,48 @@ def test_a_target_that_is_not_empty(world: World) -> None:
 
 def test_a_run_that_was_interrupted(world: World) -> None:
     (world.folder / "store.run").mkdir()
-    (world.folder / "store.run" / "claim.json").write_text("{}")
+    (world.folder / "store.run" / "claim.json").write_text('{"journal_version": 1}')
     (refused,) = told(world).refused
     assert "interrupted or is still running" in refused
     (refused,) = told(world, target={"url": str(world.folder / "store"), "journal": str(world.folder / "j")}).refused
     assert "interrupted or is still running" in refused
+
+
+def test_a_run_that_has_stored_something(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That there is something is no reason to name another target."""
+    with monkeypatch.context() as patch:
+        patch.setattr("chronozarr_dask.run.job.commit", fail)
+        with pytest.raises(RunError):
+            world.run()
+    assert any((world.folder / "store").iterdir())
+    (refused,) = told(world).refused
+    assert f"go on with it with `chronozarr-dask resume {world.folder / 'store'}`" in refused.lower()
+
+
+def fail(*_: Any, **__: Any) -> None:
+    raise RunError("stopped")
+
+
+@pytest.mark.parametrize("place", [None, "j"])
+def test_a_run_that_was_complete_and_whose_store_is_gone(world: World, place: str | None) -> None:
+    target = {"url": str(world.folder / "store"), "journal": place and str(world.folder / place)}
+    world.run(target=target)
+    shutil.rmtree(world.folder / "store")
+    (refused,) = told(world, target=target).refused
+    assert "of a run that was complete, whose store is gone" in refused
+    assert "resume" not in refused
+    assert f"`chronozarr-dask clean {world.folder / 'store'}`" in refused
+    clean(world.folder / "store")
+    assert told(world, target=target).refused == ()
+
+
+def test_a_journal_below_the_claim(world: World) -> None:
+    place = {"url": str(world.folder / "store"), "journal": str(world.folder / "store.run" / "x")}
+    (refused,) = told(world, target=place).refused
+    assert re.search(r"journal .*store\.run/x lies in .*store\.run, where the claim .* goes.*journal=", refused)
+    with pytest.raises(TargetError, match="where the claim"):
+        world.run(target=place)
+    assert not (world.folder / "store.run").exists()
 
 
 def test_a_journal_in_the_store(world: World) -> None:
