@@ -23,6 +23,22 @@ def encoded(folder: Path, dtype: str = "uint16", encoding: str = "star-delta", *
     return folder
 
 
+def interrupted(store: Path, at: int, **how: Any) -> None:
+    """An encode that is interrupted once `at` regions are there."""
+
+    def stop(step: Any) -> None:
+        if step.stage == "run" and step.done == at:
+            raise KeyboardInterrupt
+
+    fixed: dict[str, Any] = {"chunk_size": 16, "region_cells": 2, "encoding": "none"}
+    czd.encode(cubes.as_cube(np.maximum(cubes.pixels(shape=SHAPE), 1)), store, progress=stop, **fixed, **how)
+
+
+def receipts_of(store: Path) -> list[Any]:
+    """The receipts in the journal beside a store."""
+    return [json.loads(p.read_text()) for p in Path(f"{store}.run/receipts").rglob("*") if p.is_file()]
+
+
 def report_of(store: Path) -> dict[str, Any]:
     """report.json of the run that made a store."""
     doc: dict[str, Any] = json.loads(Path(f"{store}.run", "report.json").read_text())

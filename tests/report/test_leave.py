@@ -20,7 +20,7 @@ from chronozarr_dask.run.reporting.leave import make_report
 from chronozarr_dask.store.reader import open_store
 from tests.cli.sources import invoke
 from tests.encode import cubes
-from tests.report.made import HOSTILE, SHAPE, encoded, means, page_of, report_of
+from tests.report.made import HOSTILE, SHAPE, encoded, interrupted, means, page_of, receipts_of, report_of
 from tests.run.made import World
 from tests.services.seaweedfs import S3Server
 from tests.services.web import Server
@@ -154,22 +154,6 @@ def test_a_failed_run_leaves_a_report(tmp_path: Path) -> None:
     assert "the block is torn at" in page
     assert "SECRET" not in page
     assert make_report(tmp_path / "s").document["error"] == doc["error"], "the command shows it too"
-
-
-def interrupted(store: Path, at: int, **how: Any) -> None:
-    """An encode that is interrupted once `at` regions are there."""
-
-    def stop(step: Any) -> None:
-        if step.stage == "run" and step.done == at:
-            raise KeyboardInterrupt
-
-    fixed: dict[str, Any] = {"chunk_size": 16, "region_cells": 2, "encoding": "none"}
-    czd.encode(cubes.as_cube(np.maximum(cubes.pixels(shape=SHAPE), 1)), store, progress=stop, **fixed, **how)
-
-
-def receipts_of(store: Path) -> list[Any]:
-    """The receipts in the journal beside a store."""
-    return [json.loads(p.read_text()) for p in Path(f"{store}.run/receipts").rglob("*") if p.is_file()]
 
 
 def test_an_interrupted_run_leaves_a_report_and_a_resume_adds_to_it(tmp_path: Path) -> None:

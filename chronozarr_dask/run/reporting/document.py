@@ -15,6 +15,7 @@ from chronozarr_dask.options import EncodeOptions
 from chronozarr_dask.run.facts import facts
 from chronozarr_dask.run.recipes import Document
 from chronozarr_dask.run.report import RunReport
+from chronozarr_dask.run.reporting.attempts import in_all, seconds_by_stage, staged_bytes
 from chronozarr_dask.run.reporting.look import Look
 from chronozarr_dask.run.versions import versions
 from chronozarr_dask.source.stac.hrefs import redacted
@@ -22,7 +23,7 @@ from chronozarr_dask.store.journal import ESTIMATE, RECIPE, Journal
 from chronozarr_dask.store.reader import Store
 
 STAGES = ("search", "plan", "stage", "select", "run", "commit")
-OF_ATTEMPT = ("status", "error", "began", "ended", "seconds_by_stage", "attempt", "regions_done")
+OF_ATTEMPT = ("status", "error", "began", "ended", "seconds_by_stage", "attempt", "regions_done", "staged_bytes")
 HIDDEN = "(not shown)"
 
 
@@ -44,13 +45,13 @@ def run_document(
     own["error"] = None if run.error is None else without_queries(run.error)
     own["failures"] = [{**f, "error": without_queries(f["error"])} for f in own["failures"]]
     earlier = [] if before is None else list(before.get("attempts", []))
-    estimate = journal.read(ESTIMATE)
+    attempts = [*earlier, {name: own[name] for name in OF_ATTEMPT}]
     return {
         **own,
         "recipe": _recipe(journal),
         "options": dict(options),
-        "attempts": [*earlier, {name: own[name] for name in OF_ATTEMPT}],
-        "stages": stages(run, estimate),
+        "attempts": attempts,
+        "stages": stages(run, attempts, journal.read(ESTIMATE)),
     }
 
 
@@ -61,22 +62,26 @@ def store_document(store: Store | None, look: Look | None, volatility: npt.NDArr
     return {"store": facts(store), "seen": _seen(store, look, volatility)}
 
 
-def stages(run: RunReport, estimate: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """One entry for each stage: what was planned (None where nothing was) beside what it took."""
+def stages(
+    run: RunReport, attempts: Sequence[Mapping[str, Any]], estimate: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """One entry for each stage: what was planned (None where nothing was) beside what all attempts took.
+
+    What is stored is told by the receipts, time and what was read by the attempts' reports.
+    """
     planned: Mapping[str, Any] = {} if estimate is None else estimate.get("stages", {})
-    actual: dict[str, dict[str, Any]] = {
-        name: {"seconds": run.seconds_by_stage[name]} for name in STAGES if name in run.seconds_by_stage
-    }
+    seconds = seconds_by_stage(attempts)
+    actual: dict[str, dict[str, Any]] = {name: {"seconds": seconds[name]} for name in STAGES if name in seconds}
     if "run" in actual:
-        own = run.attempt
         actual["run"] |= {
-            "bytes_in": own["bytes_in"],
-            "bytes_out": own["bytes"],
-            "objects": own["objects"],
-            "units": own["regions"],
+            "bytes_in": in_all(attempts, "bytes_in"),
+            "bytes_out": run.stored_bytes,
+            "objects": run.objects,
+            "units": run.regions_done,
         }
-    if "stage" in actual or run.staged_bytes:
-        actual.setdefault("stage", {})["bytes_out"] = run.staged_bytes
+    staged = staged_bytes(attempts)
+    if "stage" in actual or staged:
+        actual.setdefault("stage", {})["bytes_out"] = staged
     names = [*STAGES, *(name for name in planned if name not in STAGES)]
     return [
         {"stage": name, "planned": planned.get(name), "actual": actual.get(name)}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chronozarr_dask.run.reporting.attempts import seconds_by_stage, staged_bytes, untold_regions
 from chronozarr_dask.run.reporting.views import day
 from chronozarr_dask.run.text import nbytes, number, plural, seconds
 
@@ -72,14 +73,24 @@ def _of_run(doc: Doc) -> list[Figure]:
         found = doc["scenes"]
         rest = [f"{len(found[name]):,} {name}" for name in ("dropped", "lost") if found[name]]
         out.append(Figure("scenes_used", "scenes used", f"{len(found['used']):,}", len(found["used"]), ", ".join(rest)))
-    spent = sum(doc["seconds_by_stage"].values())
-    out.append(Figure("seconds", "time", seconds(spent), spent, f"ended {day(doc['ended'])} UTC"))
+    spent = sum(seconds_by_stage(doc["attempts"]).values())
+    out.append(Figure("seconds", "time", seconds(spent), spent, f"{_attempts(doc)}ended {day(doc['ended'])} UTC"))
     return out
+
+
+def _attempts(doc: Doc) -> str:
+    """How many attempts a run took, as the beginning of a sentence; nothing of one that was never cut short."""
+    n = len(doc["attempts"])
+    several = f"in {plural(n, 'attempt')}" if n > 1 else ""
+    untold = untold_regions(doc["attempts"])
+    if not untold:
+        return f"{several}, " if several else ""
+    return f"{several} without that of {plural(untold, 'region')}, which no report tells; ".lstrip()
 
 
 def _resumed(doc: Doc) -> str:
     n = doc["regions_resumed"]
-    return f"{n:,} from an earlier attempt" if n else ""
+    return f"{n:,} from before the last attempt" if n else ""
 
 
 def levels(doc: Doc) -> list[dict[str, Any]]:
@@ -107,7 +118,7 @@ def _by_level(doc: Doc, name: str) -> Mapping[str, int] | None:
 
 
 def stages(doc: Doc) -> dict[str, Any] | None:
-    """The table of stages: for each what was planned and what it took, in the columns that have something."""
+    """The table of stages: for each what was planned and what all attempts took, in the columns that have something."""
     found = doc.get("stages")
     if not found:
         return None
@@ -121,7 +132,13 @@ def stages(doc: Doc) -> dict[str, Any] | None:
         rows.append({"name": stage["stage"], "cells": cells, "seconds": (stage["actual"] or {}).get("seconds")})
     planned = any(stage["planned"] for stage in found)
     most = max((row["seconds"] or 0 for row in rows), default=0) or 1
-    return {"columns": [name.replace("_", " ") for name, _ in told], "rows": rows, "planned": planned, "most": most}
+    attempts = doc["attempts"]
+    untold = untold_regions(attempts)
+    return {
+        "columns": [name.replace("_", " ") for name, _ in told], "rows": rows, "planned": planned, "most": most,
+        "n_attempts": len(attempts), "untold": plural(untold, "region") if untold else "",
+        "staged": staged_bytes(attempts),
+    }  # fmt: skip
 
 
 def _has(stage: Doc, name: str) -> bool:
