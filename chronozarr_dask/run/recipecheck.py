@@ -14,6 +14,7 @@ from chronozarr_dask.options.recipe import ENCODE_FIELDS, Recipe
 from chronozarr_dask.run.faults import Fault, Path
 from chronozarr_dask.run.found import period_ms
 from chronozarr_dask.source.stac.hrefs import unsigned
+from chronozarr_dask.store.secrets import redacted_url
 from chronozarr_dask.store.target import secret_options
 
 BAND_FIELDS = {"name", "common_name", "scale", "offset", "units"}
@@ -48,7 +49,7 @@ def secret_faults(recipe: Recipe) -> Iterator[Fault]:
 
 def _held(url: str) -> str | None:
     try:
-        return None if unsigned(url) == url else "a signature or a key"
+        return None if unsigned(url) == redacted_url(url) == url else "a signature or a key"
     except InputError:
         return "a user name or a password"
 

@@ -25,7 +25,7 @@ from chronozarr_dask.source.geotiff.listing import entries_by_name, is_geotiff_n
 from chronozarr_dask.source.geotiff.stack import open_geotiffs
 from chronozarr_dask.source.manifest import Entry, is_manifest, read_manifest
 from chronozarr_dask.source.remote import told_of
-from chronozarr_dask.store.secrets import redacted_urls
+from chronozarr_dask.store.secrets import redacted_url, redacted_urls
 from chronozarr_dask.store.target import secret_options
 
 ZARR_DOCUMENTS = ("zarr.json", ".zgroup", ".zmetadata", ".zarray")
@@ -87,8 +87,8 @@ def open_source(
 def check_may_travel(urls: Iterable[str | os.PathLike[str]], storage_options: Mapping[str, Any]) -> None:
     """Raise InputError where a source could be read on a cluster only by secrets that travel in tasks."""
     secret = [f"storage_options of the source has {name}" for name in secret_options(storage_options)]
-    signed = [clean for url in urls if (clean := redacted_urls(os.fspath(url))) != os.fspath(url)]
-    secret += [f"{url} holds a password or a signature" for url in signed]
+    signed = [clean for url in urls if (clean := redacted_url(os.fspath(url))) != os.fspath(url)]
+    secret += [f"{url} holds a password, a token or a signature" for url in signed]
     if secret:
         raise InputError(
             f"{secret[0]}: secrets do not travel to the workers; let them find credentials by themselves "

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.store.bucket import Bucket
 from chronozarr_dask.store.folder import Folder
-from chronozarr_dask.store.secrets import check_no_secrets, redacted_urls
+from chronozarr_dask.store.secrets import check_no_secrets, redacted_url
 from chronozarr_dask.store.web import Web, is_plain
 
 __all__ = ["Bucket", "Folder", "Objects", "Web", "open_target", "secret_options"]
@@ -88,7 +88,7 @@ def secret_options(storage_options: Mapping[str, Any]) -> list[str]:
         if isinstance(value, Mapping):
             out += [f"{name}.{inner}" for inner in secret_options(value)]
         elif value is not None and (
-            any(word in name.lower() for word in SECRET_WORDS) or redacted_urls(str(value)) != str(value)
+            any(word in name.lower() for word in SECRET_WORDS) or redacted_url(str(value)) != str(value)
         ):
             out.append(name)
     return out

@@ -331,9 +331,10 @@ def test_no_file(tmp_path: Path) -> None:
         read_recipe(str(tmp_path / "r.yaml"))
 
 
-def test_a_recipe_made_in_python_holds_no_secret_either() -> None:
+@pytest.mark.parametrize("url", ["https://h/i.json?X-Amz-Signature=abcdef", "https://h/i.json;jwt=abcdef"])
+def test_a_recipe_made_in_python_holds_no_secret_either(url: str) -> None:
     values = yaml.safe_load(TEXT.replace("2024-01", "'2024-01'"))
-    values["source"]["items"] = "https://h/i.json?X-Amz-Signature=abcdef"
+    values["source"]["items"] = url
     with pytest.raises(InputError, match=r"source\.items: holds a signature") as caught:
         check_no_secrets(Recipe.model_validate(values))
     assert "abcdef" not in str(caught.value)

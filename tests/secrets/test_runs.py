@@ -23,8 +23,9 @@ from distributed import Client, LocalCluster
 import chronozarr_dask as czd
 from chronozarr_dask.errors import ChronozarrError, InputError, TargetError
 from chronozarr_dask.run import composites, found
+from chronozarr_dask.source.files import check_may_travel
 from chronozarr_dask.source.stac.signing import Signer
-from chronozarr_dask.store.secrets import redacted_urls
+from chronozarr_dask.store.secrets import redacted_url, redacted_urls
 from chronozarr_dask.store.target import open_target, secret_options
 from tests.cli.sources import dataset, invoke, netcdf
 from tests.encode.test_resume import OPTIONS, make_cube
@@ -167,7 +168,7 @@ def test_the_url_of_a_store_with_a_secret_is_refused_and_not_repeated(url: str) 
         lambda: czd.encode(make_cube(), url, **OPTIONS),
     ]
     for ask in asks:
-        with pytest.raises(TargetError, match="holds a password or a signature") as caught:
+        with pytest.raises(TargetError, match="holds a password, a token or a signature") as caught:
             ask()
         assert CANARY not in "".join(traceback.format_exception(caught.value))
 
@@ -233,10 +234,62 @@ def test_options_without_a_secret_are_none() -> None:
         ("abfs://box@account.dfs.core.windows.net/a", "abfs://box@account.dfs.core.windows.net/a"),
         ("sftp://me@h/a", "sftp://me@h/a"),
         ("s3://key:se/cr@et@b/a", "s3://key:se/cr@et@b/a"),
+        ("cannot read https://h/my file.nc?v=1&sig=x: gone", "cannot read https://h/my file.nc?v=1&sig=... gone"),
+        ("https://h/o'b.nc?v=1&sig=x", "https://h/o'b.nc?v=1&sig=..."),
+        ('"https://h/<a>.nc?sig=x"', '"https://h/<a>.nc?sig=..."'),
+        ("GET /a/b?X-Amz-Signature=x&v=1 HTTP/1.1", "GET /a/b?X-Amz-Signature=...&v=1 HTTP/1.1"),
+        ("https://tok@h/x and git+https://tok@h/r.git@v1", "https://...@h/x and git+https://...@h/r.git@v1"),
+        ("sftp://me:pw@h/a", "sftp://...@h/a"),
+        ("https://h/a?auth_token=x&client_secret=y&v=1", "https://h/a?auth_token=...&client_secret=...&v=1"),
+        ("https://h/a;jwt=x;v=1?sessionToken=y#access_token=z", "https://h/a;jwt=...;v=1?sessionToken=...#access_token=..."),
+        ("https://h/a?v=1&amp;sig=x", "https://h/a?v=1&amp;sig=..."),
+        ("https://h/a?url=https://g/b?sig=x&v=1", "https://h/a?url=https://g/b?sig=...&v=1"),
+        (r'{"url": "https://h/a?v=1\u0026sig=x"}', r'{"url": "https://h/a?v=1\u0026sig=..."}'),
+        ("https://h/a?sig=x?y;z&v=1", "https://h/a?sig=...&v=1"),
     ],
 )  # fmt: skip
 def test_what_is_cut_out_of_a_url(text: str, clean: str) -> None:
     assert redacted_urls(text) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3://bucket/a@b/key", "ghcr.io/o/image@sha256:0a1b", "docker://ghcr.io/o/image@sha256:0a1b", "a@b.org",
+        "https://h/a@b.nc", "https://h/a?mail=a@b.org", "git+https://h/o/r.git@v1.0#egg=r", "git+ssh://git@h/o/r.git",
+        r"C:\data\a;b=1.nc", "/data/year=2024;month=5/a.nc", "repo#12", "a & b", "key=value; token=none", "x?y",
+        "https://h/a?tile=3&sp=4&sr=5", "gs://b/a#1714000000000000", "abfs://box@account.dfs.core.windows.net/a?v=1",
+    ],
+)  # fmt: skip
+def test_what_holds_no_secret_stays(text: str) -> None:
+    assert redacted_urls(text) == redacted_url(text) == text
+    check_may_travel([text], {})
+
+
+@pytest.mark.parametrize(
+    ("url", "clean"),
+    [
+        (f"https://h/my file.nc?v=1&sig={CANARY}", "https://h/my file.nc?v=1&sig=..."),
+        (f"https://h/o'b.nc?sig={CANARY}", "https://h/o'b.nc?sig=..."),
+        ("https://h/a.nc?sig=a b'c<d&v=1", "https://h/a.nc?sig=...&v=1"),
+        ("https://tok@h/x", "https://...@h/x"),
+        ("https://me:a b'c@h/x@y", "https://...@h/x@y"),
+        ("s3://bucket[1]/a?X-Amz-Security-Token=x", "s3://bucket[1]/a?X-Amz-Security-Token=..."),
+        ("/vsicurl/https://me:pw@h/x?token=y", "/vsicurl/https://...@h/x?token=..."),
+        ("zip://a.nc::https://tok@h/x?sig=y", "zip://a.nc::https://...@h/x?sig=..."),
+    ],
+)  # fmt: skip
+def test_a_single_url_is_judged_to_its_end(url: str, clean: str) -> None:
+    assert redacted_url(url) == clean
+    with pytest.raises(InputError, match="holds a password, a token or a signature") as caught:
+        check_may_travel([url], {})
+    assert clean in str(caught.value)
+    assert CANARY not in str(caught.value)
+    assert secret_options({"proxy": url}) == ["proxy"]
+
+
+def test_a_path_holds_no_secret() -> None:
+    assert redacted_url("/data/a?sig=b.nc") == "/data/a?sig=b.nc"
 
 
 @pytest.mark.s3

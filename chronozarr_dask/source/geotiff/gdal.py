@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from chronozarr_dask.errors import InputError, ReadError
 from chronozarr_dask.source.access import Access
 from chronozarr_dask.source.stac.hrefs import redacted
-from chronozarr_dask.store.secrets import clean_record, redacted_urls
+from chronozarr_dask.store.secrets import clean_record, redacted_url, redacted_urls
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ def with_file(
     """
     rasterio = load_rasterio()
     tries = TRIES if is_remote(uri) else 1
-    shown = redacted_urls(uri) if shown is None else shown
+    shown = redacted_url(uri) if shown is None else shown
     for attempt in range(tries):
         config = {**CONFIG, "CPL_VSIL_CURL_NON_CACHED": _vsi(uri)} if attempt else CONFIG
         try:
