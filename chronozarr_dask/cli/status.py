@@ -60,13 +60,9 @@ def print_status(console: Console, found: RunStatus, storage_option: Sequence[st
             Text.assemble((f"region {failure.region}", "bold red"), f" failed after {tries}: {failure.error}"),
             soft_wrap=not console.is_terminal,
         )
-    from chronozarr_dask.store.journal import run_url
-
-    place = run_url(found.target, found.journal)
-    options = [word for pair in storage_option for word in ("--storage-option", blanked(pair))]
-    for text, command in _next(found):
+    for text, line in _next(found, storage_option):
         console.print(f"\n{text}")
-        typer.echo(f"  {shlex.join([PROGRAM, command, place, *options])}")  # to copy: never wrapped
+        typer.echo(f"  {line}")  # to copy: never wrapped
 
 
 def _rows(found: RunStatus) -> Iterator[tuple[str, Text]]:
@@ -99,10 +95,24 @@ def _passes(found: RunStatus) -> Table:
     return table
 
 
-def _next(found: RunStatus) -> Iterator[tuple[str, str]]:
-    """What may come next, and the command for it."""
+def _next(found: RunStatus, storage_option: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What may come next, and the line for it."""
+    from chronozarr_dask.run.goingon import python_call
+    from chronozarr_dask.store.journal import run_url
+
     if found.state != "stopped":
         return
+    if found.way_on == "python":
+        yield "Go on in Python, with the same cube and options:", python_call(found.target)
+        return
+    options = [word for pair in storage_option for word in ("--storage-option", blanked(pair))]
+
+    def line(command: str) -> str:
+        return shlex.join([PROGRAM, command, run_url(found.target, found.journal), *options])
+
+    if found.way_on == "clean":
+        yield "There is nothing to go on with. Remove what it left with:", line("clean")
+        return
     if found.n_failed:
-        yield "Try again what failed, when its cause is mended:", "retry-failed"
-    yield "Go on with:", "resume"
+        yield "Try again what failed, when its cause is mended:", line("retry-failed")
+    yield "Go on with:", line("resume")

@@ -28,6 +28,7 @@ from chronozarr_dask.plan.spec import StoreSpec
 from chronozarr_dask.run import claims
 from chronozarr_dask.run.begun import begun
 from chronozarr_dask.run.clock import Clock
+from chronozarr_dask.run.goingon import is_from_python, way_on
 from chronozarr_dask.run.heartbeat import Heartbeat
 from chronozarr_dask.run.job import Encode
 from chronozarr_dask.run.prepare import Input, encoding_choice, identity, make_spec, plan_encode, read_cube
@@ -137,8 +138,7 @@ def run_input(
             _stop(run, grace)
             _leave_report(run, clock, stop)
             raise RunError(
-                f"interrupted; what is finished is kept in {run.journal.url}: go on with resume=True, or with "
-                f"`chronozarr-dask resume {run_url(run.target.url, run.journal.url)}`"
+                f"interrupted; what is finished is kept in {run.journal.url}: go on with {run.way_on}"
             ) from None
         except BaseException as error:
             run.workers.close(cancel=True)
@@ -233,6 +233,7 @@ def _prepare(
         how: Any = {"choice": choice, "threads": workers.threads, "remote": "://" in target.url}
         will = estimate(plan, spec, given.read, **how)
         _keep(journal, given, will, {"target": target.url, "identity": same, "plan": plan.to_json()})
+    from_python = is_from_python(journal) if resume else not given.documents
     return Encode(
         target=target,
         journal=journal,
@@ -249,6 +250,7 @@ def _prepare(
         book=given.book,
         heartbeat=heartbeat,
         conditional=claim,
+        way_on=way_on(run_url(target.url, journal.url), target.url, from_python=from_python),
     )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from chronozarr_dask.store.journal import ARGUMENTS, PLAN, RECIPE, Journal
 
 
+def is_kept(journal: Journal) -> bool:
+    """Whether a journal keeps what its run was begun with."""
+    return any(journal.objects.size(name) is not None for name in (ARGUMENTS, RECIPE))
+
+
 def is_from_python(journal: Journal) -> bool:
-    """Whether commands cannot go on: there is a plan, and not what the run was begun with. One request to three."""
-    kept = any(journal.objects.size(name) is not None for name in (ARGUMENTS, RECIPE))
-    return not kept and journal.objects.size(PLAN) is not None
+    """Whether only a program can go on: there is a plan, and not what the run was begun with. One request to three."""
+    return not is_kept(journal) and journal.objects.size(PLAN) is not None
 
 
 def way_on(run: str, target: str, *, from_python: bool) -> str:

@@ -13,12 +13,7 @@ from chronozarr_dask.format.provenance import GapFill
 from chronozarr_dask.format.temporal import Encoding, Selection
 from chronozarr_dask.graph.frames import FrameSource, StagedFrames
 from chronozarr_dask.graph.region import Job, RegionDone, region_receipt
-from chronozarr_dask.graph.staging import (
-    SamplePart,
-    measure_part,
-    sample_parts,
-    staged_sample,
-)
+from chronozarr_dask.graph.staging import SamplePart, measure_part, sample_parts, staged_sample
 from chronozarr_dask.options import EncodeOptions
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
@@ -66,6 +61,8 @@ class Encode:
         Of the claim: asked before the commit.
     conditional : bool
         Whether the root is created on condition that there is none.
+    way_on : str
+        How a person goes on with it: `run.goingon.way_on`.
     """
 
     target: Objects
@@ -85,6 +82,7 @@ class Encode:
     only: frozenset[Region] | None = None
     heartbeat: Heartbeat | None = None
     conditional: bool = True
+    way_on: str = ""
     ledger: Ledger = field(default_factory=Ledger)
 
     def __post_init__(self) -> None:
@@ -218,12 +216,12 @@ class Encode:
             raise RunError(
                 f"{len(outcome.failures)} of {total} regions failed {first.tries} times and there is no root document; "
                 f"the first is {first.region}: {first.error}. What is finished is kept in {self.journal.url}: mend the "
-                f"cause and go on with `chronozarr-dask resume {self._url}` (in Python resume=True)"
+                f"cause and go on with {self.way_on}"
             )
         if order.n_left:
             raise RunError(
                 f"what had failed is stored, and {order.n_left} of {total} regions are left, so there is no root "
-                f"document: go on with `chronozarr-dask resume {self._url}`"
+                f"document: go on with {self.way_on}"
             )
 
     def _keep_failures(self, failures: Sequence[Failure]) -> None:

@@ -21,6 +21,7 @@ from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run import claims
 from chronozarr_dask.run.claims import Tell, tell_nobody
 from chronozarr_dask.run.engine import Failure
+from chronozarr_dask.run.goingon import is_from_python, is_kept
 from chronozarr_dask.run.journals import Run, find_run, stored_regions
 from chronozarr_dask.run.machine import machine_identity
 from chronozarr_dask.run.owners import read_claim, read_heartbeat
@@ -32,6 +33,8 @@ from chronozarr_dask.store.inorder import in_order
 from chronozarr_dask.store.journal import SELECTION
 
 State = Literal["complete", "running", "stopped"]
+WayOn = Literal["resume", "python", "clean"]
+"""By a command, in the program that has the cube, or not at all: what is left is to be removed."""
 
 MOST_READ = 1024
 """Receipts that are read; of more, every n-th."""
@@ -92,6 +95,8 @@ class RunStatus:
     n_failed : int
     failures : tuple of Failure
         The last of them.
+    way_on : "resume", "python" or "clean"
+        How to go on with it, once it has stopped.
     """
 
     target: str
@@ -106,6 +111,7 @@ class RunStatus:
     seconds_left: float | None = None
     n_failed: int = 0
     failures: tuple[Failure, ...] = field(default=())
+    way_on: WayOn = "resume"
 
     @property
     def regions(self) -> int:
@@ -139,7 +145,7 @@ def status(
     storage_options : mapping, optional
         For fsspec.
     tell : callable, optional
-        Told while the heartbeat of an owner on another machine is watched, for a little more than its period.
+        Told while the heartbeat of an owner on another machine is watched, for a little more than two of its periods.
 
     Raises
     ------
@@ -169,6 +175,7 @@ def status(
         seconds_left=left / speed if speed and left and state != "complete" else None,
         n_failed=len(failed),
         failures=tuple(failed[-TOLD:]),
+        way_on="resume" if state == "complete" else _way_on(found),
     )
 
 
@@ -181,7 +188,8 @@ def _state(run: Run, tell: Tell) -> State:
         return "stopped"
     if claim.owner.machine is not None and claim.owner.machine == machine_identity():
         return "running"
-    begun, long = time.monotonic(), first.period + claims.POLL_SECONDS
+    # A beat takes a period, some requests and a PUT, each of which may have to be tried again.
+    begun, long = time.monotonic(), 2 * first.period + claims.POLL_SECONDS
     while (passed := time.monotonic() - begun) < long:
         tell(claim.owner.told, passed, long)
         time.sleep(claims.POLL_SECONDS)
@@ -189,6 +197,15 @@ def _state(run: Run, tell: Tell) -> State:
         if beat is not None and beat.counter != first.counter:
             return "running" if beat.state == "running" else "stopped"
     return "stopped" if run.target.size(ROOT_DOCUMENT) is None else "complete"
+
+
+def _way_on(run: Run) -> WayOn:
+    """How to go on with a run that is not complete; not where it was, and its root document is gone since."""
+    if finished_report(run) is not None:
+        return "clean"
+    if is_from_python(run.journal):
+        return "python"
+    return "resume" if run.plan_document is not None or is_kept(run.journal) else "clean"
 
 
 def _encoding(run: Run) -> str:

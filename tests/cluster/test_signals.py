@@ -94,7 +94,7 @@ def test_what_is_in_flight_finishes_within_the_grace(tmp_path: Path, monkeypatch
     slow_puts(monkeypatch, 0.1)
     with pytest.raises(
         RunError,
-        match=r"what is finished is kept in .*: go on with resume=True, or with `chronozarr-dask resume .*",
+        match=r"what is finished is kept in .*: go on with the same call in Python and resume=True, as in `encode\(",
     ):
         czd.encode(CUBE, tmp_path / "s", progress=Interrupt(), **HOW)
     assert in_flight[0] >= in_flight[1] >= 1, "they had begun, and each has its receipt"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,14 +20,15 @@ from chronozarr_dask.cli.status import print_status
 from chronozarr_dask.errors import ResumeError, RunError, TargetError
 from chronozarr_dask.run import claims, owners
 from chronozarr_dask.run import status as module
+from chronozarr_dask.run.beginning import Source, encode_source
 from chronozarr_dask.run.journals import find_run
 from chronozarr_dask.run.owners import Beat, heartbeat_key, read_heartbeat
 from chronozarr_dask.run.status import RunStatus, status
 from chronozarr_dask.store.folder import Folder
 from chronozarr_dask.store.journal import Journal
 from chronozarr_dask.store.target import open_target
-from tests.cli.sources import invoke
-from tests.journal.runs import OPTIONS, files, interrupt, make_cube
+from tests.cli.sources import invoke, zarr
+from tests.journal.runs import OPTIONS, Stop, files, interrupt, make_cube, stop_in
 
 
 def receipts(folder: Path) -> list[Path]:
@@ -83,17 +86,19 @@ def test_what_failed_is_told_until_it_is_done(tmp_path: Path, monkeypatch: pytes
             raise TargetError(f"{key}: no answer")
         put(self, key, data)
 
+    source = zarr(tmp_path / "cube.zarr")
+    words = ("encode", source, str(tmp_path / "s"), "--chunk-size", "16", "--region-cells", "2", "--mask", "valid")
     with monkeypatch.context() as patch:
         patch.setattr(Folder, "put", refusing)
-        with pytest.raises(RunError):
-            czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
+        assert f"go on with `chronozarr-dask resume {tmp_path / 's'}` (in Python" in invoke(*words).stderr
     found = status(tmp_path / "s")
     assert (found.n_failed, found.passes[0].failed, found.failures[0].region) == (1, 1, "0/0-0-0")
     assert "no answer" in found.failures[0].error
     out = invoke("status", str(tmp_path / "s")).stdout
     assert "region 0/0-0-0 failed after 3 tries: TargetError: 0/data/c/1/0/0/0: no answer" in out
     assert f"  chronozarr-dask retry-failed {tmp_path / 's'}\n" in out
-    czd.encode(make_cube(), tmp_path / "s", resume=True, **OPTIONS)
+    assert f"  chronozarr-dask resume {tmp_path / 's'}\n" in out
+    assert invoke(*words, "--resume").exit_code == 0
     assert status(tmp_path / "s").n_failed == 0
 
 
@@ -158,7 +163,7 @@ def test_an_owner_elsewhere_is_watched(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(claims, "POLL_SECONDS", 0.01)
     claim = tmp_path / "s.run" / "claim.json"
     claim.write_text(json.dumps({**json.loads(claim.read_text()), "machine": "another"}))
-    counter = beat_of(tmp_path / "s.run", state="running", period=0.05).counter
+    counter = beat_of(tmp_path / "s.run", state="running", period=0.5).counter
     told = []
 
     def tell(owner: str, passed: float, long: float) -> None:
@@ -170,11 +175,78 @@ def test_an_owner_elsewhere_is_watched(tmp_path: Path, monkeypatch: pytest.Monke
     assert told
 
 
+def test_a_heartbeat_may_be_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is renewed a period and some requests after the last time, and a bucket may have it wait before it answers."""
+    interrupt(tmp_path / "s")
+    claim = tmp_path / "s.run" / "claim.json"
+    claim.write_text(json.dumps({**json.loads(claim.read_text()), "machine": "another"}))
+    counter = beat_of(tmp_path / "s.run", state="running", period=15.0).counter
+    clock, renewed = [0.0], [1000.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+        if clock[0] >= renewed[0]:
+            beat_of(tmp_path / "s.run", counter=counter + 1)
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    for moment, state, seen in ((1000.0, "stopped", 31), (29.0, "running", 29), (3.0, "running", 3)):
+        clock[0], renewed[0] = 0.0, moment
+        beat_of(tmp_path / "s.run", counter=counter)
+        assert (status(tmp_path / "s").state, clock[0]) == (state, seen)
+
+
 # ---- what is shown ---------------------------------------------------------------------------------------------------
 
 
-def test_it_is_shown_in_lines_and_as_json(tmp_path: Path) -> None:
-    interrupt(tmp_path / "s", done=4)
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """The store of a run that the command line began, ended by something else than a failure."""
+    target = tmp_path / "s"
+    source = Source(zarr(tmp_path / "cube.zarr"), {}, None, {**OPTIONS, "mask": "valid"})
+    with pytest.raises(Stop):
+        encode_source(source, str(target), {}, resume=False, fail_fast=False, progress=stop_in("run", 4))
+    return target
+
+
+def test_a_run_from_python_goes_on_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No command has its cube, neither that which goes on nor that which tries again what failed."""
+    put = Folder.put
+
+    def refusing(self: Folder, key: str, data: Any) -> None:
+        if key == "0/data/c/1/0/0/0":
+            raise TargetError(f"{key}: no answer")
+        put(self, key, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "put", refusing)
+        with pytest.raises(
+            RunError, match=r"go on with the same call in Python .*`encode\(cube, '.*/s', resume=True\)`"
+        ):
+            czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
+    out = invoke("status", str(tmp_path / "s")).stdout
+    assert "chronozarr-dask" not in out
+    assert out.endswith(
+        f"Go on in Python, with the same cube and options:\n  encode(cube, '{tmp_path / 's'}', resume=True)\n"
+    )
+    assert json.loads(invoke("status", str(tmp_path / "s"), "--json").stdout)["way_on"] == "python"
+
+
+def test_a_run_that_has_nothing_to_go_on_with_is_removed(begun: Path) -> None:
+    (begun.parent / "s.run" / "plan.json").unlink()
+    assert status(begun).way_on == "resume", "what it was begun with is there"
+    (begun.parent / "s.run" / "arguments.json").unlink()
+    out = invoke("status", str(begun)).stdout
+    assert out.endswith(f"There is nothing to go on with. Remove what it left with:\n  chronozarr-dask clean {begun}\n")
+
+
+def test_a_store_that_is_gone_is_not_gone_on_with(tmp_path: Path) -> None:
+    czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
+    shutil.rmtree(tmp_path / "s")
+    assert status(tmp_path / "s").way_on == "clean"
+    assert "resume" not in invoke("status", str(tmp_path / "s")).stdout
+
+
+def test_it_is_shown_in_lines_and_as_json(begun: Path, tmp_path: Path) -> None:
     out = invoke("status", str(tmp_path / "s")).stdout
     lines = [line.split() for line in out.splitlines()]
     assert ["state", "stopped"] in lines
