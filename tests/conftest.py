@@ -47,6 +47,19 @@ def pytest_make_collect_report() -> Generator[None, Any, Any]:
     return _forbid((yield))
 
 
+# ---- environment ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _environment() -> Iterator[None]:
+    """Each file begins with the same environment: Dask's nannies leave settings of theirs, of the allocator too."""
+    before = dict(os.environ)
+    yield
+    for name in set(os.environ) - set(before):
+        del os.environ[name]
+    os.environ.update(before)
+
+
 # ---- services and data ---------------------------------------------------------------------------------------------
 
 

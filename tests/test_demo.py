@@ -92,7 +92,7 @@ def children(process: subprocess.Popen[bytes]) -> dict[int, psutil.Process]:
         return {}
 
 
-def assert_ended(processes: dict[int, psutil.Process], within: float = 10) -> None:
+def assert_ended(processes: dict[int, psutil.Process], within: float = 60) -> None:
     _, alive = psutil.wait_procs(list(processes.values()), within)
     assert [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE] == []
 
@@ -199,7 +199,7 @@ with web_server(folder) as files:
         seen = children(p)
         assert len(seen) == 2
         p.send_signal(signum)
-        p.wait(10)
+        p.wait(50)
     assert p.returncode != 0
     assert_ended(seen)
 

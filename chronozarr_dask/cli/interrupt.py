@@ -60,6 +60,7 @@ class Interrupts:
     def tell(self) -> None:
         """The work has stopped, and what comes is told whole: one more signal is counted, and cuts nothing short."""
         self._is_telling = True
+        self._stopping = time.monotonic()
 
     def end(self) -> NoReturn:
         """All is told: end the process with exit code 1, at once.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from chronozarr_dask.store.listing import names
 from chronozarr_dask.store.target import open_target
 from tests.encode.test_deterministic import hashes
 from tests.encode.test_resume import OPTIONS, make_cube
+from tests.services import seaweedfs
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +24,7 @@ def gcs() -> Iterator[dict[str, Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")  # asks by gRPC, which the emulator does not speak
         emulator = pytest.importorskip("gcp_storage_emulator.server", reason="GCS: there is no emulator")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = seaweedfs.free_ports()
         server = emulator.create_server("127.0.0.1", port, in_memory=True, default_bucket="cubes")
         server.start()
         yield {"token": "anon", "endpoint_url": f"http://127.0.0.1:{port}"}

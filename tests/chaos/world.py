@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 import threading
 import warnings
@@ -124,7 +125,7 @@ class Stage:
         """Objects of its store, or with ".run" of its journal, listed anew."""
         target = self.target(scenario) + suffix
         if not scenario.on_s3:
-            return cubes.objects(Path(target))
+            return _files(Path(target))
         server = self.s3[0]
         keys = {"key": server.key, "secret": server.secret, "use_listings_cache": False}
         fs = fsspec.filesystem("s3", **keys, **self.storage(scenario))
@@ -217,6 +218,15 @@ def stage() -> Iterator[Stage]:
         made.control.mkdir()
         serve()
         yield made
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """Objects of a folder that a run is at work in: what it removes meanwhile is left out."""
+    found = {}
+    for file in [Path(at) / name for at, _, names in os.walk(folder) for name in names]:
+        with contextlib.suppress(FileNotFoundError):
+            found[file.relative_to(folder).as_posix()] = file.read_bytes()
+    return found
 
 
 def _close(cluster: Any) -> None:

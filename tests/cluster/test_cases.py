@@ -6,7 +6,8 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,15 @@ pytestmark = pytest.mark.cluster
 CS = 32
 
 
-def local(n: int) -> LocalCluster:
+@contextmanager
+def local(n: int) -> Iterator[LocalCluster]:
     with environment_restored(), dask.config.set({"distributed.nanny.pre-spawn-environ": worker_environment(1)}):
-        return LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+        made = LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+    try:
+        yield made
+    finally:
+        with suppress(KeyError):  # a LocalCluster that does not know its dead worker any more
+            made.close()
 
 
 def nonzero(shape: tuple[int, int, int, int]) -> Any:

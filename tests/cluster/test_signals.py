@@ -88,7 +88,7 @@ def test_what_is_in_flight_finishes_within_the_grace(tmp_path: Path, monkeypatch
         in_flight.append(sum(future.running() for future in self._pending))
         before = len(receipts(tmp_path / "s"))
         drain(self, seconds)
-        in_flight.append(len(receipts(tmp_path / "s")) - before)
+        in_flight.extend((len(receipts(tmp_path / "s")) - before, before))
 
     monkeypatch.setattr(Threads, "drain", counted)
     slow_puts(monkeypatch, 0.1)
@@ -102,7 +102,8 @@ def test_what_is_in_flight_finishes_within_the_grace(tmp_path: Path, monkeypatch
     assert (beat.state, beat.process) == ("ended", os.getpid())
     monkeypatch.undo()
     report = czd.encode(CUBE, tmp_path / "s", resume=True, **HOW)
-    assert report.regions_resumed == 3 + in_flight[1]
+    assert report.regions_resumed == in_flight[1] + in_flight[2]
+    assert in_flight[2] >= 3
     czd.encode(CUBE, tmp_path / "quiet", **HOW)
     assert cubes.objects(tmp_path / "s") == cubes.objects(tmp_path / "quiet")
 
@@ -121,7 +122,7 @@ def test_the_grace_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     def hang(self: Folder, key: str, data: Any) -> None:
         if "/c/" in key:
-            time.sleep(0.01)  # so that a region in flight has something left to store
+            time.sleep(0.05)  # so that a region in flight has something left to store
             if stuck.is_set():
                 hung.set()
                 free.wait(60)
@@ -173,7 +174,8 @@ def test_a_second_interrupt_does_not_make_a_region_look_stored(tmp_path: Path, m
     monkeypatch.setattr(Folder, "put", hang)
     monkeypatch.setattr(Threads, "drain", again)
     monkeypatch.setattr(claims, "BEAT_SECONDS", 0.05)
-    monkeypatch.setattr(claims, "WATCH_SECONDS", 0.5)
+    monkeypatch.setattr(claims, "WATCH_SECONDS", 10.0)
+    monkeypatch.setattr(claims, "POLL_SECONDS", 0.05)
     with pytest.raises(KeyboardInterrupt):
         czd.encode(CUBE, tmp_path / "s", progress=stop, **HOW)
     with pytest.raises(ResumeError, match="still running"):
@@ -245,12 +247,15 @@ def test_a_call_to_the_scheduler_that_never_began_leaves_no_traceback(caplog: py
     free = threading.Event()
     interrupt = threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
     runner.start()
+
+    def ask() -> None:
+        interrupt.start()
+        sync(runner.loop, lambda: asyncio.sleep(0))
+
     try:
         runner.loop.add_callback(free.wait, 60)  # the loop is busy: nothing begins
-        with interrupts(lambda: None) as signals:
-            interrupt.start()
-            with pytest.raises(KeyboardInterrupt):
-                sync(runner.loop, lambda: asyncio.sleep(0))
+        with interrupts(lambda: None) as signals, pytest.raises(KeyboardInterrupt):
+            ask()
         assert signals.count == 1
         free.set()
         sync(runner.loop, lambda: asyncio.sleep(0))
@@ -258,7 +263,7 @@ def test_a_call_to_the_scheduler_that_never_began_leaves_no_traceback(caplog: py
         runner.stop()
         for signum, old in before.items():
             signal.signal(signum, old)
-    assert caplog.records == []
+    assert [r for r in caplog.records if r.name.startswith("tornado")] == []
 
 
 # ---- workers ---------------------------------------------------------------------------------------------------------
@@ -281,7 +286,7 @@ def scheduler(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The file that says where a scheduler is, and its process."""
     file = tmp_path / "scheduler.json"
     with dask_program("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)) as process:
-        wait_until(file.exists)
+        wait_until(lambda: file.exists() and file.stat().st_size > 0)
         yield str(file), process
 
 
@@ -311,7 +316,7 @@ def test_a_worker_that_is_told_to_go_hands_its_work_to_others(
 
         report = czd.encode(lazily(tmp_path), tmp_path / "s", client=client, progress=tell, **HOW)
         assert one.wait(60) == 0
-        assert len(client.scheduler_info(n_workers=-1)["workers"]) == 1
+        wait_until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 1)
     assert not report.failures
     assert cubes.objects(tmp_path / "s") == cubes.objects(tmp_path / "quiet")
 
@@ -390,7 +395,7 @@ def test_a_scheduler_that_is_gone_is_one_error(
             gone.append(step.done)
             within.sync(within.scheduler.close)
 
-    with Client(within.scheduler_address, timeout=3) as client, pytest.raises(RunError, match=r"scheduler .*--resume"):
+    with Client(within.scheduler_address, timeout=10) as client, pytest.raises(RunError, match=r"scheduler .*--resume"):
         czd.encode(CUBE, tmp_path / "s", client=client, progress=end, **HOW)
     assert czd_beat(tmp_path / "s").state == "ended"
     report = czd.encode(CUBE, tmp_path / "s", resume=True, **HOW)

@@ -13,7 +13,10 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-SLOW = re.compile(r"Worker process still alive|distributed\.\S+ - WARNING|Matplotlib is building the font cache")
+SLOW = re.compile(
+    r"Worker process still alive|distributed\.\S+ - WARNING|Matplotlib is building the font cache"
+    r"|Creating scratch directories is taking"
+)
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NAMES = sorted(path.name for path in FOLDER.glob("*.ipynb"))
@@ -32,6 +35,7 @@ class ThisKernel(AsyncKernelManager):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, kernel_spec_manager=ThisPython())
+        self.shutdown_wait_time = 60  # it removes its temporary folders, and is killed when it takes longer
 
 
 def read(name: str) -> Any:

@@ -219,7 +219,11 @@ def remove(mark: str) -> None:
         if not name.endswith("-switch"):  # else the kernel takes its time, and the next host of the name is refused
             with contextlib.suppress(RuntimeError):  # there is none where the run ended before it had one
                 ip("-n", f"{mark}-switch", "link", "del", "dev", name.removeprefix(f"{mark}-"))
-        ip("netns", "del", name)
+        try:
+            ip("netns", "del", name)
+        except RuntimeError:
+            if (NAMESPACES / name).exists():  # else another process has just swept it
+                raise
 
 
 # ---- a cluster on such hosts ---------------------------------------------------------------------------------------

@@ -95,9 +95,9 @@ def test_bombs_leave_the_memory_of_a_process_alone():
 def test_gzip_members_cost_what_they_are_long():
     """Each of 100,000 empty members once: a decoder that copies the rest at each would take minutes."""
     blob = gzip.compress(b"", mtime=0) * 100_000 + gzip.compress(RAW)
-    start = time.monotonic()
+    start = time.thread_time()
     assert inflate(blob, "gzip", len(RAW)).tobytes() == RAW
-    assert time.monotonic() - start < 10
+    assert time.thread_time() - start < 10
 
 
 def test_what_is_decoded_is_owned_and_writable():

@@ -56,7 +56,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server() -> Iterator[TokenServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenServer]:
+    monkeypatch.setattr(signing, "_slots", {})  # an earlier server may have had this port
     with TokenServer() as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
