@@ -12,6 +12,7 @@ from chronozarr_dask.format.layout import ROOT_DOCUMENT
 from chronozarr_dask.graph.deep import place_task, receipt_task
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
+from chronozarr_dask.run.beside import appended, followed, is_of_store, no_plan, place_of
 from chronozarr_dask.run.engine import run_all
 from chronozarr_dask.run.progress import Meter, NoProgress, Progress
 from chronozarr_dask.run.workers import Build, Workers, make_workers
@@ -20,7 +21,7 @@ from chronozarr_dask.store.deep.found import Found
 from chronozarr_dask.store.deep.places import Place, check_sample, count_places, places, run_length
 from chronozarr_dask.store.deep.receipts import SECTION, Ledger
 from chronozarr_dask.store.deep.scope import Scope
-from chronozarr_dask.store.journal import PLAN, Journal, journal_url
+from chronozarr_dask.store.journal import PLAN, Journal
 from chronozarr_dask.store.opening import open_documents
 from chronozarr_dask.store.target import Objects, open_target, secret_options
 from chronozarr_dask.store.validate import Problem, Severity, validate_objects
@@ -57,7 +58,7 @@ def validate_deep(
         Fraction of level 0 to look at, above 0 and at most 1: the same part every time, and of the levels above what
         rests on it alone. All when left out.
     journal : str, optional
-        Of the run that made the store; when left out, the one beside the store if there is one.
+        Of the run that made the store; when left out, the one beside the store, or where the claim there says.
     progress : callable, optional
         Called with a `run.progress.Step` at each change, in the stages "check" and "audit".
 
@@ -149,40 +150,36 @@ def _ledger(
     at, plan = read
     ledger = Ledger(scope.objects, at, plan, scope.layout, sample)
     where = f"{at.url}/{PLAN}"
-    if not ledger.is_same_store or set(plan.planes) != set(scope.planes):
+    if not is_of_store(ledger, scope.planes):
         message = "the plan is of another store, so no object was compared with a receipt; name the journal of this one"
         problems.append(Problem("error", SECTION, where, message))
         return None
-    made = plan.layout.n_time
-    if made < scope.layout.n_time:
-        message = f"timesteps from {made} on were appended since: the objects that hold them have no receipts here"
+    if (grown := appended(ledger)) is not None:
+        message = f"{grown}: the objects that hold them have no receipts here"
         problems.append(Problem("warning", SECTION, where, message))
     return ledger
 
 
 def _plan_of(
-    target: Objects, journal: str | None, options: dict[str, Any], problems: list[Problem]
+    target: Objects, named: str | None, options: dict[str, Any], problems: list[Problem]
 ) -> tuple[Journal, Plan] | None:
-    if journal is None:
-        try:
-            at = Journal(open_target(journal_url(target.url, None), options))
-        except TargetError:  # a bucket's root has nothing beside it
-            return None
-    else:
-        at = Journal(open_target(journal, options))
+    """The journal with its plan; where there is one that cannot be used, that is told."""
+    place = place_of(target.url, options, named)
+    if place is None:
+        return None
+    where, document, reason = place.url, None, "there is none"
     try:
-        document = at.read(PLAN)
+        if (at := followed(place, options)) is not None:
+            where, document = at.url, at.read(PLAN)
     except TargetError as error:
-        if journal is not None:
+        if named is not None:
             raise
-        problems.append(
-            Problem("warning", SECTION, f"{at.url}/{PLAN}", f"no object was compared with a receipt: {error}")
-        )
-        return None
-    if document is None:
-        if journal is not None:
-            raise InputError(
-                f"{at.url} has no {PLAN}: name the journal of the run that made the store, or leave it out"
-            )
-        return None
-    return at, Plan.from_json(document["plan"])
+        at, reason = place, str(error)
+    if at is not None and document is not None:
+        return at, Plan.from_json(document["plan"])
+    if named is not None:
+        raise InputError(no_plan(where))
+    if at is not None:
+        message = f"no object was compared with a receipt: {reason}; name the journal of the run that made the store"
+        problems.append(Problem("warning", SECTION, f"{where}/{PLAN}", message))
+    return None

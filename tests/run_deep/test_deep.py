@@ -442,3 +442,14 @@ def test_problems_are_bounded_in_number(tmp_path: Path) -> None:
     problems = [p for p in validate_deep(store) if p.section == "8"]
     assert len(problems) == 101
     assert problems[-1].message.startswith(f"{len(data) - 100} more of the same kind: timestep 0 of cell (")
+
+
+def test_the_claim_beside_a_store_leads_to_its_journal(tmp_path: Path) -> None:
+    store = tmp_path / "s.cz"
+    czd.encode(cube(), store, chunk_size=CS, encoding="none", levels=1, journal=str(tmp_path / "far"))
+    (store / "0/data/c/1/0/2/1").unlink()
+    assert ("error", "journal", "0/data/c/1/0/2/1") in where(validate_deep(store))
+    shutil.rmtree(tmp_path / "far")
+    problem = next(p for p in validate_deep(store) if p.section == "journal")
+    assert (problem.severity, problem.path) == ("warning", f"{tmp_path}/far/plan.json")
+    assert problem.message.startswith("no object was compared with a receipt: ")
