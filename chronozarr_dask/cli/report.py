@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from chronozarr_dask.cli.output import JsonOption, StorageOption, errors_told, print_json, read_storage_options
-from chronozarr_dask.errors import TargetError
+from chronozarr_dask.cli.output import (
+    JsonOption,
+    StorageOption,
+    errors_told,
+    print_json,
+    read_storage_options,
+    warnings_told,
+)
+from chronozarr_dask.errors import InputError, TargetError
 
 
 def report_command(
@@ -33,16 +41,30 @@ def report_command(
     and a page is written only where -o names one.
     """
     from chronozarr_dask.run.reporting.leave import make_report
+    from chronozarr_dask.store.target import open_target
 
-    with errors_told():
-        report = make_report(store, read_storage_options(storage_option), journal)
-        page = output or (None if as_json else f"{Path(store.rstrip('/')).name}.html")
+    options = read_storage_options(storage_option)
+    with errors_told(), warnings_told():
+        url = open_target(store, options).url
+        page = output or (None if as_json else f"{url.rstrip('/').rpartition('/')[2] or 'store'}.html")
+        if page is not None:
+            _check_outside(page, url)
+        report = make_report(store, options, journal)
         if page is not None:
             _write(page, report.page)
     if as_json:
         print_json(report.document)
     elif page is not None:
         typer.echo(page)
+
+
+def _check_outside(page: str, store: str) -> None:
+    """InputError for a page that would lie in the store, which a server or a copy would take along."""
+    if "://" not in store and Path(os.path.realpath(page)).is_relative_to(store):
+        raise InputError(
+            f"the page {page} would be written into the store {store}, and a store holds nothing but its own objects: "
+            f"name a place outside of it with --output"
+        )
 
 
 def _write(path: str, page: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chronozarr_dask.errors import NotCompleteError, StoreError, TargetError
+from chronozarr_dask.errors import ChronozarrWarning, InputError, NotCompleteError, StoreError, TargetError
+from chronozarr_dask.plan.plan import Plan
+from chronozarr_dask.run.beside import appended, followed, is_of_store, layout_of, no_plan, place_of
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.reporting.choice import choose_maps, choose_player
 from chronozarr_dask.run.reporting.document import bare_run, run_document, store_document
 from chronozarr_dask.run.reporting.look import kind_of, look_at
 from chronozarr_dask.run.reporting.page import Shown, render_page
 from chronozarr_dask.run.reporting.player import Reel
-from chronozarr_dask.store.journal import CLAIM, REPORT, REPORT_PAGE, Journal, journal_url
+from chronozarr_dask.store.deep.receipts import Ledger
+from chronozarr_dask.store.journal import PLAN, REPORT, REPORT_PAGE, Journal
 from chronozarr_dask.store.opening import open_documents
 from chronozarr_dask.store.reader import Store, open_store
 from chronozarr_dask.store.target import Objects, open_target
@@ -69,23 +73,31 @@ def make_report(
     storage_options : mapping, optional
         For fsspec.
     journal : str, optional
-        Of the run that made it; the one beside it when left out.
+        Of the run that made it; the one beside it, or where the claim there says, when left out. One that cannot be
+        read, or is of another store, is a warning.
 
     Raises
     ------
     StoreError, TargetError
         If there is no store, or it cannot be read. A store that is not complete has a report where its run left one.
+    InputError
+        If the named journal is none.
     """
-    target = open_target(url, storage_options)
-    found = _journal(target.url, storage_options, journal)
-    known = None if found is None else _known(found)
-    document = {**bare_run(), "target": target.url, **(known or {})}
+    target, notes = open_target(url, storage_options), list[str]()
+    found = _journal(target.url, storage_options, journal, notes)
+    known = None if found is None else _told(found, notes)
+    store = None
     try:
-        return _made(document, open_store(url, storage_options))
+        store = open_store(url, storage_options)
     except NotCompleteError:
         if known is None:
             raise
-    return _made(document, None)
+    if found is not None and known is not None:
+        fits = store is None or _fits(store, target, found, notes)
+        known = {**known, "journal": found.url} if fits else None
+    for text in notes:
+        warnings.warn(text, ChronozarrWarning, stacklevel=2)
+    return _made({**bare_run(), **(known or {}), "target": target.url, "notes": notes}, store)
 
 
 def _known(journal: Journal) -> dict[str, Any] | None:
@@ -96,25 +108,60 @@ def _known(journal: Journal) -> dict[str, Any] | None:
         return None
 
 
-def _journal(url: str, options: Mapping[str, Any] | None, named: str | None) -> Journal | None:
-    """The journal of the run that made a store; None where there is none.
-
-    Beside a store whose journal is elsewhere lies a claim that names it. A journal that was copied with its store names
-    another place too; but it has a report.
-    """
+def _told(journal: Journal, notes: list[str]) -> dict[str, Any] | None:
+    """As `_known`; one that cannot be read is noted."""
     try:
-        place = Journal(open_target(journal_url(url, named), options))
-        claim = place.read(CLAIM)
-    except TargetError:  # a bucket's root has nothing beside it, another program's folder is no journal
+        return journal.read(REPORT)
+    except TargetError as error:
+        notes.append(_not_told(error))
+        return None
+
+
+def _not_told(error: TargetError) -> str:
+    """What to say of a journal that is damaged: what is wrong, without what a run would have to do about it."""
+    what = str(error).partition("; ")[0]
+    return f"nothing is told here of the run that made the store, as its journal cannot be used: {what}"
+
+
+def _journal(store: str, options: Mapping[str, Any] | None, named: str | None, notes: list[str]) -> Journal | None:
+    """The journal of the run that made a store; None where there is none, or it cannot be read, which is noted."""
+    place = place_of(store, options, named)
+    if place is None:
+        return None
+    try:
+        found = followed(place, options)
+    except TargetError as error:
         if named is not None:
             raise
+        notes.append(
+            f"the journal {place.url} cannot be read ({error}): the report is of the store, with nothing of how it was "
+            f"made"
+        )
         return None
-    if claim is None:
-        return None
-    elsewhere = claim.get("journal", place.url)
-    if elsewhere == place.url or _known(place) is not None:
-        return place
-    return Journal(open_target(elsewhere, options if "://" in elsewhere else None))
+    if found is None and named is not None:
+        raise InputError(no_plan(place.url))
+    return found
+
+
+def _fits(store: Store, target: Objects, journal: Journal, notes: list[str]) -> bool:
+    """Whether the run of a journal made a store; what speaks against that, and an append since, is noted."""
+    try:
+        document = journal.read(PLAN)
+    except TargetError as error:
+        notes.append(_not_told(error))
+        return False
+    if document is None:
+        return True
+    ledger = Ledger(target, journal, Plan.from_json(document["plan"]), layout_of(store), None)
+    if not is_of_store(ledger, store.planes):
+        notes.append(
+            f"the journal {journal.url} is of the run of another store, so nothing of it is told here; name the "
+            f"journal of this one with journal="
+        )
+        return False
+    if (grown := appended(ledger)) is not None:
+        notes.append(f"{grown}: bytes, objects and regions are those of the run before that")
+    return True
 
 
 def _made(document: Mapping[str, Any], store: Store | None) -> Report:
