@@ -27,6 +27,12 @@ EXTRAS = {"s3": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", "abfs": "azure",
 LOGGERS = ("botocore.auth", "botocore.endpoint")
 """Loggers that tell at DEBUG of the headers of a request, and so of a session's token."""
 
+_ACCOUNT = (
+    "name the account: account_name in storage_options (--storage-option account_name=NAME), or "
+    "AZURE_STORAGE_ACCOUNT_NAME in the environment"
+)
+_CHECK = "check storage_options (--storage-option) and what the environment says for it"
+
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "FSSPEC_S3_ENDPOINT_URL")
 _CHECKSUMS = {
     "request_checksum_calculation": "AWS_REQUEST_CHECKSUM_CALCULATION",
@@ -46,7 +52,7 @@ def file_system(url: str, storage_options: Mapping[str, Any]) -> Any:
     Raises
     ------
     TargetError
-        If it is not installed, or does not know an option.
+        If it is not installed, or does not take an option.
     """
     protocol = url.split("://", 1)[0]
     options: dict[str, Any] = {"use_listings_cache": False, **storage_options}
@@ -59,11 +65,21 @@ def file_system(url: str, storage_options: Mapping[str, Any]) -> Any:
 
 def _made(url: str, protocol: str, options: Mapping[str, Any]) -> Any:
     try:
-        return fsspec.filesystem(protocol, **options)
-    except (ImportError, ValueError) as error:
+        kind = fsspec.get_filesystem_class(protocol)
+    except ImportError as error:
         extra = EXTRAS.get(protocol)
-        remedy = f"install chronozarr-dask[{extra}]" if extra else f"{', '.join(EXTRAS)} are known"
-        raise TargetError(f"{url}: {error}; {remedy}") from error
+        raise TargetError(f"{url}: {error}" + (f"; install chronozarr-dask[{extra}]" if extra else "")) from error
+    except ValueError as error:
+        raise TargetError(f"{url}: {error}; {', '.join(EXTRAS)} are known") from error
+    # A URL may name a host or an account, as abfs://container@account.dfs.core.windows.net does; options go before it.
+    all_options = {**kind._get_kwargs_from_urls(url), **options}
+    try:
+        return fsspec.filesystem(protocol, **all_options)
+    except ImportError as error:
+        raise TargetError(f"{url}: {error}") from error
+    except ValueError as error:
+        is_azure = EXTRAS.get(protocol) == "azure" and not all_options.get("account_name")
+        raise TargetError(f"{url}: {error}; {_ACCOUNT if is_azure else _CHECK}") from error
 
 
 def _s3(url: str, options: Mapping[str, Any]) -> Any:

@@ -1,14 +1,18 @@
 """Targets behind a host: secrets stay unseen, every failure is explained, and none is taken for an absent object."""
 
 import http.server
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+from fsspec.registry import _registry
 
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.store import retries
+from chronozarr_dask.store.filesystems import file_system
 from chronozarr_dask.store.target import Bucket, open_target, secret_options
 
 
@@ -37,6 +41,52 @@ def test_secrets_are_not_shown():
 def test_a_protocol_that_is_not_installed():
     with pytest.raises(TargetError, match=r"nowhere://b.*s3, gs, .* are known"):
         open_target("nowhere://b/cube").get("k")
+
+
+def test_a_file_system_that_is_not_installed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    monkeypatch.delitem(_registry, "az", raising=False)
+    with pytest.raises(TargetError, match=r"az://c/x: .*; install chronozarr-dask\[azure\]$"):
+        open_target("az://c/x").get("k")
+
+
+@pytest.fixture
+def _no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("adlfs", reason="Azure: adlfs is not installed")
+    for name in ("ACCOUNT_NAME", "ACCOUNT_KEY", "CONNECTION_STRING", "SAS_TOKEN", "CLIENT_ID"):
+        monkeypatch.delenv(f"AZURE_STORAGE_{name}", raising=False)
+
+
+@pytest.mark.usefixtures("_no_account")
+@pytest.mark.parametrize("url", ["az://c/x", "abfs://c/x"])
+def test_azure_without_an_account(url: str):
+    with pytest.raises(TargetError, match=f"^{url}: ") as caught:
+        open_target(url).get("k")
+    assert "--storage-option account_name=" in str(caught.value)
+    assert "AZURE_STORAGE_ACCOUNT_NAME" in str(caught.value)
+    assert "install" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("_no_account")
+def test_the_account_in_a_url_is_taken_unless_another_is_named():
+    url = "abfs://c@acc.dfs.core.windows.net/x"
+    fs = file_system(url, {"anon": True})
+    assert (fs.account_name, fs._strip_protocol(url)) == ("acc", "c/x")
+    assert file_system(url, {"anon": True, "account_name": "other"}).account_name == "other"
+    assert file_system(url, {"anon": True, "account_name": "acc"}).account_name == "acc"
+
+
+def test_an_option_that_a_file_system_does_not_take(monkeypatch: pytest.MonkeyPatch):
+    class Picky(MemoryFileSystem):
+        cachable = False
+
+        def __init__(self, *, size: int, **options: Any) -> None:
+            raise ValueError(f"size {size} is too small")
+
+    monkeypatch.setitem(_registry, "picky", Picky)
+    with pytest.raises(TargetError, match=r"^picky://b/x: size 1 is too small; check storage_options") as caught:
+        open_target("picky://b/x", {"size": 1}).get("k")
+    assert "install" not in str(caught.value)
 
 
 def test_a_host_that_is_not_there():
