@@ -54,21 +54,37 @@
   const state = { k: 0, t: 0, pixel: null, timer: null, open: null };
   const shown = () => (state.band === "colour" ? film.shown : [Number(state.band)]);
 
+  /* The stretch of the bands that are shown: of a part of the pixels, or of all where that part has nothing valid. */
   function stretch(o, bands) {
-    if (bands.every((b) => film.shown.includes(b))) return film.stretch;
-    const at = o.level.bands.indexOf(bands[0]);
-    const found = [];
-    const n = o.level.times.length * o.plane;
-    const step = Math.max(1, Math.floor(n / 50000));
+    if (film.stretch !== null && bands.every((b) => film.shown.includes(b))) return film.stretch;
+    const at = bands.map((b) => o.level.bands.indexOf(b));
+    const step = Math.max(1, Math.floor((o.level.times.length * o.plane) / 50000));
+    const found = taken(o, at, step);
+    if (!found.length) return extremes(taken(o, at, 1));
+    found.sort((a, b) => a - b);
+    const last = found.length - 1;
+    return apart(found[Math.floor(0.02 * last)], found[Math.ceil(0.98 * last)]);
+  }
+
+  function taken(o, at, step) {
+    const out = [], n = o.level.times.length * o.plane;
     for (let i = 0; i < n; i += step) {
       const t = Math.floor(i / o.plane), p = i % o.plane;
-      if (valid(o, t, at, p)) found.push(value(o, t, at, p));
+      for (const b of at) if (valid(o, t, b, p)) out.push(value(o, t, b, p));
     }
-    if (!found.length) return null;
-    found.sort((a, b) => a - b);
-    const low = found[Math.floor(0.02 * (found.length - 1))], high = found[Math.ceil(0.98 * (found.length - 1))];
-    return high > low ? [low, high] : [low - 0.5, low + 0.5];
+    return out;
   }
+
+  function extremes(values) {
+    let low = Infinity, high = -Infinity;
+    for (const v of values) {
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+    }
+    return values.length ? apart(low, high) : [0, 1];  // nothing is drawn
+  }
+
+  const apart = (low, high) => (high > low ? [low, high] : [low - 0.5, low + 0.5]);
 
   function draw() {
     const o = state.open, { height, width, times } = o.level;
