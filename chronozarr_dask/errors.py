@@ -26,7 +26,7 @@ class TargetFullError(TargetError):
 
 
 class ConditionalCreateError(TargetError):
-    """The store has no conditional create (If-None-Match): it cannot tell which of two runs came first."""
+    """The store has no conditional create (If-None-Match, a hard link): it cannot tell which of two runs came first."""
 
 
 class ResumeError(ChronozarrError):

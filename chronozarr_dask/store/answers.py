@@ -19,6 +19,12 @@ NO_CONDITIONAL_CREATE = (
     "recipe run.claim: false)"
 )
 
+NO_LINKS = (
+    "the file system has neither hard links nor a rename that replaces nothing, and cannot tell which of two runs into "
+    "one target came first. Name a target on another, or, where it is certain that no other run writes there, go "
+    "without a claim: --no-claim (claim=False; in a recipe run.claim: false)"
+)
+
 IGNORES_RANGES = "this host ignores range requests, which a sharded store needs (section 9)"
 
 NO_LENGTH = "the host does not say how long the object is (Content-Length)"

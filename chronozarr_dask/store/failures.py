@@ -75,10 +75,8 @@ def as_target_error(url: str, key: str, error: Exception) -> TargetError | None:
             f"move that away"
         )
     if isinstance(error, PermissionError):
-        return TargetFullError(
-            f"{where}: permission denied ({error}); check the rights of this user, or the credentials and policy of "
-            f"the bucket"
-        )
+        bucket = ", or the credentials and policy of the bucket" if "://" in url else ""
+        return TargetFullError(f"{where}: permission denied ({error}); check the rights of this user{bucket}")
     if isinstance(error, OSError):
         return _of_the_system(where, error)
     if isinstance(error, NotImplementedError):

@@ -8,7 +8,13 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from chronozarr_dask.errors import ConditionalCreateError
+from chronozarr_dask.store.answers import NO_LINKS
 from chronozarr_dask.store.failures import explained
+from chronozarr_dask.store.renames import CannotTellError, rename_new
+
+WITHOUT_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+"""What a file system without hard links answers."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +74,27 @@ class Folder:
         """Store an object, in place of any that is there."""
         path = self._path(key)
         with explained(self.url, key):
-            if not _create(path, data) and not _holds(path, data):
+            try:
+                is_new = _create(path, data)
+            except CannotTellError:
+                is_new = False
+            if not is_new and not _holds(path, data):
                 _replace(path, data)
 
     def create(self, key: str, data: bytes | memoryview) -> bool:
-        """Store a whole object only if there is none, at once and never in part. False if there is one."""
+        """Store a whole object only if there is none, at once and never in part. False if there is one.
+
+        Raises
+        ------
+        ConditionalCreateError
+            If the file system has neither hard links nor a rename that replaces nothing.
+        """
         path = self._path(key)
         with explained(self.url, key):
-            return _create(path, data)
+            try:
+                return _create(path, data)
+            except CannotTellError as error:
+                raise ConditionalCreateError(f"{self.url}/{key}: {NO_LINKS}") from error
 
     def delete(self, key: str) -> None:
         """Remove an object; nothing happens where there is none."""
@@ -138,12 +157,13 @@ def _holds(path: str, data: bytes | memoryview) -> bool:
 
 def _replace(path: str, data: bytes | memoryview) -> None:
     """Put a finished file in place of one that is there."""
-    finished = _part_of(path)
+    finished = Path(_part_of(path))
     try:
-        _create_whole(finished, data)
+        if not _create_nameless(str(finished), data):
+            finished.write_bytes(data)
         os.replace(finished, path)
     finally:
-        Path(finished).unlink(missing_ok=True)
+        finished.unlink(missing_ok=True)
 
 
 def _part_of(path: str) -> str:
@@ -152,23 +172,47 @@ def _part_of(path: str) -> str:
 
 
 def _create_whole(path: str, data: bytes | memoryview) -> None:
-    """Link a finished file to `path`; FileExistsError if there is one.
+    """Give a finished file the name `path`; FileExistsError if there is one."""
+    if not _create_nameless(path, data):
+        _create_by_name(path, data)
 
-    On Linux the file has no name until then, so a process that is killed leaves nothing. Elsewhere, and on file systems
-    without such files, it has one beside `path`.
+
+def _create_nameless(path: str, data: bytes | memoryview) -> bool:
+    """`_create_whole` of a file that has no name until it is finished: a process that is killed leaves nothing.
+
+    False where the system (all but Linux), or the file system, has no such files or cannot name them afterwards.
     """
     try:
         fd = os.open(os.path.dirname(path), os.O_TMPFILE | os.O_WRONLY, 0o666)
     except (AttributeError, OSError):
-        temporary = Path(_part_of(path))
-        try:
-            temporary.write_bytes(data)
-            os.link(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return
+        return False
     with open(fd, "wb") as f:
         f.write(data)
         f.flush()
-        # With a directory named, Python follows the link to the file itself (linkat); an absolute path ignores it.
-        os.link(f"/proc/self/fd/{fd}", path, src_dir_fd=fd)
+        try:
+            # With a directory named, Python follows the link to the file itself (linkat); an absolute path ignores it.
+            os.link(f"/proc/self/fd/{fd}", path, src_dir_fd=fd)
+        except OSError as error:
+            if error.errno not in WITHOUT_LINKS:
+                raise
+            return False
+    return True
+
+
+def _create_by_name(path: str, data: bytes | memoryview) -> None:
+    """`_create_whole` of a file that has a name beside `path` before.
+
+    Without hard links (exFAT, some FUSE and SMB mounts) it is renamed, and `rename_new` says how far that can be
+    trusted; CannotTellError where there is no such rename.
+    """
+    temporary = Path(_part_of(path))
+    try:
+        temporary.write_bytes(data)
+        try:
+            os.link(temporary, path)
+        except OSError as error:
+            if error.errno not in WITHOUT_LINKS:
+                raise
+            rename_new(str(temporary), path)
+    finally:
+        temporary.unlink(missing_ok=True)

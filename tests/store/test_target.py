@@ -12,7 +12,8 @@ from typing import Any
 import fsspec
 import pytest
 
-from chronozarr_dask.errors import TargetError
+from chronozarr_dask.errors import ConditionalCreateError, TargetError
+from chronozarr_dask.store import renames
 from chronozarr_dask.store.listing import delete_all, names
 from chronozarr_dask.store.target import Folder, Objects, open_target
 
@@ -231,6 +232,58 @@ def test_an_object_is_whole_whoever_stores_it_again_meanwhile(
     assert os.listdir(tmp_path / "0") == ["k"]
 
 
+@pytest.fixture(params=[errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def _no_links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on exFAT, and on some FUSE and SMB mounts."""
+    monkeypatch.setattr(os, "link", refuse(request.param))
+
+
+@pytest.mark.usefixtures("_no_links")
+@pytest.mark.parametrize("nameless", [True, False])
+def test_without_hard_links_the_first_creates(nameless: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    folder = Folder(str(tmp_path))
+    assert folder.create("0/claim.json", b"1")
+    assert not folder.create("0/claim.json", b"2")
+    folder.put("0/k", b"first")
+    folder.put("0/k", b"second")
+    assert (folder.get("0/claim.json"), folder.get("0/k")) == (b"1", b"second")
+    assert sorted(os.listdir(tmp_path / "0")) == ["claim.json", "k"]
+
+
+@pytest.mark.usefixtures("_no_links")
+def test_without_hard_links_one_of_many_creates(tmp_path: Path):
+    target = Folder(str(tmp_path))
+    for i in range(20):
+        test_one_of_many_threads_creates(target.child(str(i)))
+
+
+@pytest.mark.usefixtures("_no_links")
+def test_without_a_way_to_create_the_claim_is_refused_and_all_else_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(renames, "_renamed", lambda *_: errno.EINVAL)
+    folder = Folder(str(tmp_path))
+    with pytest.raises(ConditionalCreateError, match=r"claim\.json: .*neither hard links nor .*--no-claim"):
+        folder.create("claim.json", b"1")
+    assert os.listdir(tmp_path) == []
+    folder.put("0/k", b"first")
+    folder.put("0/k", b"second")
+    assert folder.get("0/k") == b"second"
+    assert os.listdir(tmp_path / "0") == ["k"]
+
+
+def test_what_a_rename_is_refused_for_is_told(tmp_path: Path):
+    for name in "ab":
+        (tmp_path / name).write_text(name)
+    with pytest.raises(FileExistsError):
+        renames.rename_new(str(tmp_path / "a"), str(tmp_path / "b"))
+    with pytest.raises(FileNotFoundError):
+        renames.rename_new(str(tmp_path / "a"), str(tmp_path / "0" / "b"))
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
 def test_what_is_stored_twice_is_not_written_twice(tmp_path: Path):
     folder = Folder(str(tmp_path))
     folder.put("k", b"same")
@@ -310,8 +363,9 @@ def test_no_permission(tmp_path: Path):
         if root:
             os.seteuid(65534)
         for attempt in (lambda: folder.put("l", b"x"), lambda: folder.create("l", b"x")):
-            with pytest.raises(TargetError, match=r"permission denied.*check the rights of this user"):
+            with pytest.raises(TargetError, match=r"permission denied.*check the rights of this user") as caught:
                 attempt()
+            assert "bucket" not in str(caught.value)
     finally:
         if root:
             os.seteuid(0)
