@@ -34,6 +34,18 @@ def test_regions_of_an_attempt_that_left_no_report_are_known_by_what_the_next_on
     assert untold_regions([attempt(25, 25), attempt(70, 60)]) == 0, "15 were lost, and stored again"
 
 
+def test_the_table_of_stages_reads_as_the_rest_of_the_page() -> None:
+    run = {"stage": "run", "planned": {"seconds": 75.0, "objects": 1584}, "actual": {"seconds": 3900.0, "objects": 999}}
+    told = tables.stages({"attempts": THREE, "stages": [run, {"stage": "commit", "planned": {}, "actual": None}]})
+    assert told is not None
+    assert told["columns"] == ["seconds", "objects"]
+    assert [row["cells"] for row in told["rows"]] == [
+        [["1 h 5 min", "1 min 15 s"], ["999", "1,584"]],
+        [[None, None], [None, None]],
+    ]
+    assert (told["n_attempts"], told["untold"], told["staged"]) == (3, "", 0)
+
+
 def test_the_report_of_a_run_that_was_resumed_is_of_the_whole_run(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="interrupted"):
         interrupted(tmp_path / "s", 1)
@@ -56,7 +68,7 @@ def test_the_report_of_a_run_that_was_resumed_is_of_the_whole_run(tmp_path: Path
     assert time.value == pytest.approx(sum(sum(d["seconds_by_stage"].values()) for d in (first, doc)))
     assert time.note.startswith("in 2 attempts, ended ")
     page = page_of(tmp_path / "s").read_text()
-    assert "Of all 2 attempts together." in page
+    assert "2 attempts, added up." in page
     assert f"Began {tables.day(first['began'])}, " in page
 
 

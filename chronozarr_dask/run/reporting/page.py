@@ -126,7 +126,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "nbytes": nbytes, "number": number, "seconds": seconds, "day": views.day, "count": lambda n: f"{n:,}",
+        "nbytes": nbytes, "number": number, "seconds": seconds, "day": views.day, "count": tables.count,
     }  # fmt: skip
     return environment
 

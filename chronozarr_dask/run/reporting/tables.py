@@ -11,10 +11,16 @@ from chronozarr_dask.run.reporting.attempts import seconds_by_stage, staged_byte
 from chronozarr_dask.run.reporting.views import day
 from chronozarr_dask.run.text import nbytes, number, plural, seconds
 
+
+def count(n: int) -> str:
+    """A count with its thousands set apart."""
+    return f"{n:,}"
+
+
 ROWS = 400
 """Most rows of a table of scenes; `report.json` has all."""
-COLUMNS = (("seconds", seconds), ("bytes_in", nbytes), ("bytes_out", nbytes), ("objects", str), ("requests", str),
-           ("units", str))  # fmt: skip
+COLUMNS = (("seconds", seconds), ("bytes_in", nbytes), ("bytes_out", nbytes), ("objects", count), ("requests", count),
+           ("units", count))  # fmt: skip
 """What is told of a stage, and how."""
 
 Doc = Mapping[str, Any]
