@@ -27,6 +27,7 @@ from chronozarr_dask.cli.work import (
     QuietOption,
     SourceOption,
     print_report,
+    working,
 )
 from chronozarr_dask.options import GRACE_SECONDS
 
@@ -61,11 +62,14 @@ def encode_command(
     fail_fast: FailFastOption = False,
     no_claim: NoClaimOption = False,
     grace: GraceOption = GRACE_SECONDS,
-    scheduler: Annotated[
+    cluster: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS",
-            help="Dask scheduler to run on, as in tcp://10.0.0.5:8786; threads of this process when left out.",
+            "--cluster",
+            "--scheduler",
+            metavar="KIND",
+            help="threads (of this process), local (processes of this machine), or a scheduler's address, as in "
+            "tcp://10.0.0.5:8786; threads when left out.",
             rich_help_panel=WORK,
         ),
     ] = None,
@@ -96,7 +100,7 @@ def encode_command(
             raise typer.BadParameter("--dry-run says what a new run would do: leave out --resume")
         read = (source, from_options, date_format, options)
         with errors_told(), warnings_told():
-            _forecast(read, target, target_options, scheduler, prices, as_json=as_json)
+            _forecast(read, target, target_options, cluster, prices, as_json=as_json)
         return
     how = {"resume": resume, "fail_fast": fail_fast, "claim": not no_claim, "grace": grace}
     with (
@@ -105,7 +109,7 @@ def encode_command(
         warnings_told(bars.console),
         interruptible(bars, target, target_options, options["journal"]),
     ):
-        report = _encode((source, from_options, date_format, options), target, target_options, bars, scheduler, **how)
+        report = _encode((source, from_options, date_format, options), target, target_options, bars, cluster, **how)
     print_report(report, target, remote=bool(storage_option), as_json=as_json, quiet=quiet)
 
 
@@ -113,7 +117,7 @@ def _forecast(
     source: tuple[Any, ...],
     target: str,
     target_options: Mapping[str, Any],
-    scheduler: str | None,
+    cluster: str | None,
     prices: str | None,
     *,
     as_json: bool,
@@ -122,7 +126,7 @@ def _forecast(
     from chronozarr_dask.options import make_options
     from chronozarr_dask.options.prices import read_prices
     from chronozarr_dask.run.beginning import Source, source_input
-    from chronozarr_dask.run.clients import connected
+    from chronozarr_dask.run.clients import THREADS, cluster_client
     from chronozarr_dask.run.forecast import Place, forecast_input
     from chronozarr_dask.run.workers import make_workers
 
@@ -130,7 +134,7 @@ def _forecast(
     described = Source(*source)
     options = make_options(**described.options)
     given = source_input(described, options)
-    with connected(scheduler) as client:
+    with cluster_client(cluster or THREADS) as client:
         place = Place(target, options.journal, target_options)
         found = forecast_input(given, options, place, make_workers(client, options.memory), priced)
     show_forecast(found, as_json=as_json)
@@ -141,11 +145,11 @@ def _encode(
     target: str,
     target_options: Mapping[str, Any],
     bars: Bars,
-    scheduler: str | None,
+    cluster: str | None,
     **how: Any,
 ) -> RunReport:
     from chronozarr_dask.run.beginning import Source, encode_source  # with Dask: not for bad usage
-    from chronozarr_dask.run.clients import connected
+    from chronozarr_dask.run.clients import THREADS
 
-    with connected(scheduler) as client:
+    with working(bars, cluster or THREADS, None) as client:
         return encode_source(Source(*source), target, target_options, client=client, progress=bars, **how)

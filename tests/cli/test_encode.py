@@ -1,6 +1,9 @@
 """`encode` in this process: what it writes and what it prints."""
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,9 @@ import pytest
 from distributed import LocalCluster
 
 import chronozarr_dask as czd
-from chronozarr_dask.run import clients
+from chronozarr_dask.errors import RunError
+from chronozarr_dask.run import clients, local
+from chronozarr_dask.run.machine import n_cores
 from tests.cli.sources import dataset, invoke, netcdf, objects, zarr
 
 SMALL = ("--chunk-size", "16", "--mask", "valid")
@@ -163,17 +168,78 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch, t
 
 
 @pytest.mark.cluster
-def test_a_scheduler_gives_the_same_store(source: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--cluster", "--scheduler"])
+def test_a_scheduler_gives_the_same_store(source: str, tmp_path: Path, option: str) -> None:
     threads, cluster = tmp_path / "threads.cz", tmp_path / "cluster.cz"
-    assert invoke("encode", source, str(threads), *SMALL).exit_code == 0
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
-        result = invoke("encode", source, str(cluster), *SMALL, "--scheduler", local.scheduler_address)
+    assert invoke("encode", source, str(threads), *SMALL, option, "threads").exit_code == 0
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made:
+        result = invoke("encode", source, str(cluster), *SMALL, option, made.scheduler_address)
     assert result.exit_code == 0, result.stderr
     assert objects(threads) == objects(cluster)
 
 
+@pytest.fixture
+def clusters(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Of each local cluster of this test: what its workers have."""
+    seen: list[dict[str, Any]] = []
+    inner = local.local_client
+
+    @contextmanager
+    def watched(*sizes: Any) -> Iterator[Any]:
+        with inner(*sizes) as client:
+            workers = client.scheduler_info(n_workers=-1)["workers"].values()
+            one = set(client.run(os.environ.get, "OMP_NUM_THREADS").values())
+            seen.append({"n": len(workers), "threads": sum(w["nthreads"] for w in workers), "one": one,
+                         "memory": [w["memory_limit"] for w in workers]})  # fmt: skip
+            yield client
+
+    monkeypatch.setattr(local, "local_client", watched)
+    return seen
+
+
+@pytest.mark.cluster
+def test_a_local_cluster_is_as_large_as_the_machine(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clusters: list[dict[str, Any]]
+) -> None:
+    """And what began there is gone on with there."""
+    monkeypatch.setattr(local, "memory_limit", lambda: 3 * 2**30)
+    words = ("encode", source, str(tmp_path / "out.cz"), *SMALL, "--region-cells", "2", "--cluster", "local")
+    with monkeypatch.context() as patch:
+        patch.setattr("chronozarr_dask.run.job.commit", fail)
+        assert "stopped" in invoke(*words).stderr
+    assert len(list((tmp_path / "out.cz.run" / "receipts" / "0").iterdir())) > 1
+    result = invoke(*words, "--resume")
+    assert (result.exit_code, result.stderr) == (0, "")
+    for workers in clusters:
+        assert workers["threads"] == max(local.LEAST_THREADS, n_cores())
+        assert workers["one"] == {"1"}
+        assert sum(workers["memory"]) == 3 * 2**30
+    assert len(clusters) == 2
+    straight = invoke("encode", source, str(tmp_path / "straight.cz"), *SMALL, "--quiet")
+    assert straight.exit_code == 0
+    assert objects(tmp_path / "out.cz") == objects(tmp_path / "straight.cz")
+
+
+def fail(*_: Any, **__: Any) -> None:
+    raise RunError("stopped")
+
+
+@pytest.mark.cluster
+def test_a_dry_run_is_of_the_cluster_that_is_named(source: str, tmp_path: Path, clusters: list[dict[str, Any]]) -> None:
+    words = ("encode", source, str(tmp_path / "out.cz"), *SMALL, "--dry-run", "--json")
+    result = invoke(*words, "--cluster", "local")
+    assert result.exit_code == 0, result.stderr
+    told, (workers,) = json.loads(result.stdout), clusters
+    assert told["estimate"]["threads"] == workers["threads"]
+    assert told["memory"] < min(workers["memory"])
+    json.loads(invoke(*words).stdout)
+    assert len(clusters) == 1
+
+
 def test_a_scheduler_that_does_not_answer(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "CONNECT_SECONDS", 0.5)
-    result = invoke("encode", source, str(tmp_path / "out.cz"), "--scheduler", "tcp://127.0.0.1:1")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("error: no Dask scheduler answers at tcp://127.0.0.1:1")
+    for words in (("--cluster", "tcp://127.0.0.1:1"), ("--scheduler", "tcp://127.0.0.1:1", "--dry-run")):
+        result = invoke("encode", source, str(tmp_path / "out.cz"), *SMALL, *words)
+        assert result.exit_code == 1
+        assert result.stderr.startswith("error: no Dask scheduler answers at tcp://127.0.0.1:1")
+    assert not (tmp_path / "out.cz").exists()
