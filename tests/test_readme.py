@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
+import typer
+
+import chronozarr_dask as czd
+from chronozarr_dask.cli import app
 from chronozarr_dask.run.recipes import Document
 from tests.conftest import REPO
 
@@ -49,3 +56,41 @@ def test_the_recipe_is_one() -> None:
     recipe = Document.parse(yaml[1], "README.md").recipe()
     assert recipe.source.api
     assert [b.name for b in recipe.source.bands] == ["blue", "green", "red", "nir"]
+
+
+WORKING = ("run", "encode", "resume", "retry-failed")
+"""Commands that do a run's work."""
+
+
+def flags(command: str) -> set[str]:
+    """Options of a command."""
+    made: Any = typer.main.get_command(app)
+    return {flag for p in made.commands[command].params for flag in p.opts if flag.startswith("--")}
+
+
+@pytest.mark.parametrize("flag", ["--grace", "--cluster"])
+def test_what_is_said_of_every_command_that_works_is_an_option_of_each(flag: str) -> None:
+    deploy = (REPO / "deploy" / "README.md").read_text()
+    assert all(f"`{command}`" in deploy for command in WORKING)
+    assert flag in deploy
+    assert [command for command in WORKING if flag not in flags(command)] == []
+
+
+def test_options_and_keywords() -> None:
+    """The README names each option of `encode` that is no keyword of its name, and what stands for it."""
+    text = (REPO / "README.md").read_text()
+    begin = text.index("`chronozarr-dask encode --help` tells every option")
+    said = text[begin : text.index("\n\n", begin)]
+    keywords = set(inspect.signature(czd.encode).parameters)
+    others = {flag for flag in flags("encode") if flag[2:].replace("-", "_") not in keywords} - {"--scheduler"}
+    assert set(re.findall(r"--[a-z-]+", said)) - {"--help", "--chunk-size"} == others
+    named = set(re.findall(r"`(\w+)=", said))
+    assert named == {"chunk_size", "bands", "codec_options", "storage_options", "client", "claim"}
+    assert named <= keywords
+
+
+@pytest.mark.parametrize("name", ["README.md", "deploy/README.md", "pipelines/README.md", "notebooks/README.md"])
+def test_commands_have_the_options_that_they_are_shown_with(name: str) -> None:
+    text = re.sub(r"#.*", "", (REPO / name).read_text())
+    for command, rest in re.findall(r"chronozarr-dask ([a-z-]+)([^`\n]*)", text):
+        assert set(re.findall(r"(?<= )--[a-z-]+", rest)) <= flags(command) | {"--help"}, f"{command}{rest}"
