@@ -28,6 +28,7 @@ from chronozarr_dask.format.layout import ROOT_DOCUMENT
 from chronozarr_dask.run.goingon import is_from_python, way_on
 from chronozarr_dask.run.owners import Claim, Owner, claim_key, read_beat, read_claim
 from chronozarr_dask.store.journal import CLAIM, REPORT, Journal, dump, run_url
+from chronozarr_dask.store.listing import has_folder
 from chronozarr_dask.store.target import Objects
 
 BEAT_SECONDS = 15.0
@@ -58,7 +59,9 @@ def begin(target: Objects, journal: Journal, beside: Journal, *, conditional: bo
     """
     check_empty(target, journal, beside)
     owner = Owner.me()
-    document = _document(owner, target.url, journal.url)
+    places = {place.url: place for place in (target, journal.objects, beside.objects)}
+    folders = [url for url, place in places.items() if has_folder(place)]  # somebody else's, which a clean leaves
+    document = {**_document(owner, target.url, journal.url), "folders": folders}
     if not _create(journal, CLAIM, document, conditional):
         raise TargetError(_why_not_empty(target, journal, beside) or _not_empty(journal, journal))
     if beside.url == journal.url:

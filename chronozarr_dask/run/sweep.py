@@ -6,7 +6,8 @@ keys would ask for each; what a listing misses, the same command finds when it i
 
 It may be interrupted anywhere and run again, and a resume in between does no harm: receipts and marks of staging go
 first, so that nothing is taken for done that is not there any more; then what was stored, then the rest of the journal,
-and at last the claim, which says whose all of it is.
+and at last the claim, which says whose all of it is. On disk go the folders that are empty then, but for one of a
+store or a journal that was there before the run: somebody made it, maybe with rights of its own.
 """
 
 from __future__ import annotations
@@ -142,15 +143,22 @@ def clean(
 
             _sweep(found, swept, plan, remove)
             if plan is not None:
-                remove_empty(found.target, lambda path: is_planned_folder(plan, path))
+                own = _made_root(found, found.target)
+                remove_empty(found.target, lambda path: is_planned_folder(plan, path), root=own)
             heartbeat.leave()
             heartbeat.confirm()
             _sweep_claims(found, swept, delete_all)
     else:  # a clean was broken off before its last claim, or the journal was removed by hand
         _sweep_claims(found, swept, delete_all)
     for place in (found.journal, found.beside):
-        remove_empty(place.objects, is_journal_folder)
+        remove_empty(place.objects, is_journal_folder, root=_made_root(found, place.objects))
     return swept
+
+
+def _made_root(found: Run, place: Objects) -> bool:
+    """Whether the run made the folder that a place is: its claim says which were there before."""
+    folders = found.claim.get("folders")
+    return folders is not None and place.url not in folders
 
 
 def _is_its_own(found: Run) -> bool:

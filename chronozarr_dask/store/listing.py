@@ -16,7 +16,7 @@ from chronozarr_dask.store.failures import explained
 from chronozarr_dask.store.folder import Folder
 from chronozarr_dask.store.target import Objects
 
-__all__ = ["Entry", "delete_all", "entries", "names", "remove_empty"]
+__all__ = ["Entry", "delete_all", "entries", "has_folder", "names", "remove_empty"]
 
 
 def entries(objects: Objects, prefix: str = "") -> Iterator[Entry]:
@@ -78,12 +78,26 @@ def _unless_absent(error: OSError) -> None:
         raise error
 
 
-def remove_empty(objects: Objects, is_own: Callable[[str], bool]) -> None:
-    """On disk: remove the folders that are empty and, by their path, one's own, from the innermost to the root."""
+def has_folder(objects: Objects) -> bool:
+    """Whether a place on disk has its folder already, with something in it or not; no other place has one."""
+    return isinstance(objects, Folder) and os.path.isdir(objects.root)
+
+
+def remove_empty(objects: Objects, is_own: Callable[[str], bool], *, root: bool = True) -> None:
+    """On disk: remove the folders that are empty and, by their path, one's own, from the innermost outwards.
+
+    Parameters
+    ----------
+    objects : Objects
+    is_own : callable
+        Whether a folder is, by its path below the root, which it is not asked for.
+    root : bool
+        Whether the root is.
+    """
     if not isinstance(objects, Folder):
         return
-    root = objects.root
-    for folder, _, _ in os.walk(root, topdown=False):
-        if folder == root or is_own(os.path.relpath(folder, root).replace(os.sep, "/")):
+    top = objects.root
+    for folder, _, _ in os.walk(top, topdown=False):
+        if root if folder == top else is_own(os.path.relpath(folder, top).replace(os.sep, "/")):
             with suppress(OSError):  # it holds something, or may not be removed: what was asked for is the files
                 os.rmdir(folder)

@@ -101,6 +101,31 @@ def test_an_unfinished_run_leaves_nothing(tmp_path: Path, stage: str) -> None:
     czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
 
 
+@pytest.mark.parametrize("made", [["s"], ["s.run"], ["j"], ["s", "s.run", "j"]])
+def test_a_folder_that_was_there_before_the_run_stays(tmp_path: Path, made: list[str]) -> None:
+    """Somebody made it, with rights of its own."""
+    for name in made:
+        (tmp_path / name).mkdir(mode=0o750)
+    for resumed in (False, True):
+        interrupt(tmp_path / "s", journal=str(tmp_path / "j"))
+        if resumed:
+            interrupt(tmp_path / "s", journal=str(tmp_path / "j"), stage="commit", done=0, resume=True)
+        clean(tmp_path / "s")
+        assert sorted(p.name for p in tmp_path.rglob("*")) == sorted(made)
+        assert {(tmp_path / name).stat().st_mode & 0o777 for name in made} == {0o750}
+
+
+def test_a_root_of_which_the_claim_says_nothing_stays(tmp_path: Path) -> None:
+    interrupt(tmp_path / "s")
+    journal = Journal(open_target(tmp_path / "s.run"))
+    claim = journal.read("claim.json")
+    assert claim is not None
+    assert claim.pop("folders") == []
+    journal.write("claim.json", claim)
+    clean(tmp_path / "s")
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["s", "s.run"]
+
+
 def test_an_object_without_a_receipt_goes_too(tmp_path: Path) -> None:
     """A worker that died had stored some objects of its region."""
     interrupt(tmp_path / "s")

@@ -82,6 +82,8 @@ def test_folders_that_are_empty_and_ones_own_go(tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "store").rglob("*")) == ["0", "2", "a", "mine.txt"]
     (tmp_path / "store" / "2" / "a").rmdir()
     delete_all(target, ["0/mine.txt"])
+    remove_empty(target, lambda path: True, root=False)
+    assert list((tmp_path / "store").iterdir()) == []
     remove_empty(target, lambda path: True)
     assert not (tmp_path / "store").exists()
     remove_empty(target, lambda path: True)
