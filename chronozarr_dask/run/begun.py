@@ -8,7 +8,7 @@ from chronozarr_dask._version import __version__
 from chronozarr_dask.errors import ResumeError
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.run.prepare import differences
-from chronozarr_dask.store.journal import CLAIM, PLAN, Journal
+from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, run_url
 from chronozarr_dask.store.target import Objects
 
 
@@ -35,3 +35,12 @@ def begun(target: Objects, journal: Journal, same: dict[str, Any]) -> Plan | Non
             f"{'; '.join(changed)}. To begin anew name another target, or remove {target.url} and {journal.url} first"
         )
     return Plan.from_json(doc["plan"])
+
+
+def check_there(target: Objects, journal: Journal, n_objects: int, n_regions: int) -> None:
+    """Raise ResumeError where receipts tell of objects and there are none: a root document would stand over nothing."""
+    if n_objects and target.is_empty():
+        raise ResumeError(
+            f"nothing is left in {target.url} of what {n_regions:,} regions have stored there: it was removed or "
+            f"moved. Move it back, or begin again after `chronozarr-dask clean {run_url(target.url, journal.url)}`"
+        )

@@ -19,6 +19,7 @@ from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.plan.sampling import sampled_cells
 from chronozarr_dask.plan.spec import StoreSpec
+from chronozarr_dask.run.begun import check_there
 from chronozarr_dask.run.cleanup import remove_temporary
 from chronozarr_dask.run.clock import Clock, now
 from chronozarr_dask.run.engine import Failure, Outcome, read_failures, run_all, run_regions
@@ -142,6 +143,7 @@ class Encode:
             done.append(receipt is not None)
             if receipt is not None:
                 self.ledger.add_found(receipt.n_objects, receipt.n_bytes)
+        check_there(self.target, self.journal, self.ledger.objects_resumed, self.ledger.regions_resumed)
         return done
 
     def _meter(self, progress: Progress, stage: str, total: int, done: int = 0) -> Meter:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 import xarray as xr
@@ -54,10 +56,39 @@ def test_a_resumed_run_gives_the_same_bytes_and_redoes_little(tmp_path: Path, ch
 def test_an_unfinished_target_is_not_begun_again(tmp_path: Path) -> None:
     with pytest.raises(Stop):
         czd.encode(make_cube(), tmp_path / "s", progress=interrupt_after(2), **OPTIONS)
-    with pytest.raises(TargetError, match=r"is not complete.*`chronozarr-dask resume .*/s"):
+    with pytest.raises(TargetError, match=r"is not complete.*`encode\(cube, '.*/s', resume=True\)`"):
         czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
     with pytest.raises(czd_errors().NotCompleteError, match="not complete"):
         czd.open_store(tmp_path / "s")
+
+
+@pytest.mark.parametrize("n", [3, None], ids=["interrupted", "complete"])
+def test_a_store_that_is_gone_is_not_completed(tmp_path: Path, n: int | None) -> None:
+    """Receipts tell of objects that were stored: without them a root document would stand over nothing."""
+    if n is None:
+        czd.encode(make_cube(), tmp_path / "s", **OPTIONS)
+    else:
+        with pytest.raises(Stop):
+            czd.encode(make_cube(), tmp_path / "s", progress=interrupt_after(n), **OPTIONS)
+    shutil.rmtree(tmp_path / "s")
+    with pytest.raises(ResumeError, match=r"nothing is left in .*/s of what .* regions have stored.*clean .*/s`"):
+        czd.encode(make_cube(), tmp_path / "s", resume=True, **OPTIONS)
+    assert not (tmp_path / "s").exists()
+
+
+def test_where_nothing_was_to_be_stored_yet_nothing_is_missed(tmp_path: Path) -> None:
+    cube = make_cube()
+    cube[:, :, :, :32] = 0  # all fill in the first regions
+    first = {"region_cells": 2, "crs": "EPSG:32631", "chunk_size": 16}
+
+    def progress(step: Step) -> None:
+        if step.stage == "run" and step.done >= 1:
+            raise Stop
+
+    with dask.config.set(num_workers=1), pytest.raises(Stop):
+        czd.encode(cube, tmp_path / "s", progress=progress, **first)
+    assert hashes(tmp_path / "s") == {}
+    assert czd.encode(cube, tmp_path / "s", resume=True, **first).regions_resumed >= 1
 
 
 def czd_errors() -> Any:
