@@ -98,7 +98,6 @@ def _passes(found: RunStatus) -> Table:
 def _next(found: RunStatus, storage_option: Sequence[str]) -> Iterator[tuple[str, str]]:
     """What may come next, and the line for it."""
     from chronozarr_dask.run.goingon import python_call
-    from chronozarr_dask.store.journal import run_url
 
     if found.state != "stopped":
         return
@@ -108,7 +107,7 @@ def _next(found: RunStatus, storage_option: Sequence[str]) -> Iterator[tuple[str
     options = [word for pair in storage_option for word in ("--storage-option", blanked(pair))]
 
     def line(command: str) -> str:
-        return shlex.join([PROGRAM, command, run_url(found.target, found.journal), *options])
+        return shlex.join([PROGRAM, command, found.url, *options])
 
     if found.way_on == "clean":
         yield "There is nothing to go on with. Remove what it left with:", line("clean")

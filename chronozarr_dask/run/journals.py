@@ -43,8 +43,12 @@ class Run:
 
     @property
     def url(self) -> str:
-        """By which commands find it again."""
-        return run_url(self.target.url, self.journal.url)
+        """By which commands find it again: the store's, unless the run ended before its claim was beside it."""
+        return run_url(self.target.url, self.journal.url) if self._is_beside else self.journal.url
+
+    @property
+    def _is_beside(self) -> bool:
+        return self.beside.url == self.journal.url or self.beside.objects.size(CLAIM) is not None
 
     @cached_property
     def is_committed(self) -> bool:

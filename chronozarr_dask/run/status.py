@@ -77,6 +77,8 @@ class RunStatus:
     Attributes
     ----------
     target, journal : str
+    url : str
+        By which commands find it: the store's, or where no claim lies beside that the journal's.
     state : "complete", "running" or "stopped"
     owner : str
         The process that had the run last.
@@ -101,6 +103,7 @@ class RunStatus:
 
     target: str
     journal: str
+    url: str
     state: State
     owner: str
     heartbeat: str | None
@@ -165,6 +168,7 @@ def status(
     return RunStatus(
         target=found.target.url,
         journal=found.journal.url,
+        url=found.url,
         state=state,
         owner="unknown" if claim is None else claim.owner.told,
         heartbeat=None if beat is None else beat.time,

@@ -231,6 +231,18 @@ def test_a_run_from_python_goes_on_there(tmp_path: Path, monkeypatch: pytest.Mon
     assert json.loads(invoke("status", str(tmp_path / "s"), "--json").stdout)["way_on"] == "python"
 
 
+def test_a_run_that_ended_between_its_two_claims_is_named_by_its_journal(tmp_path: Path) -> None:
+    """Its store has no claim beside it, by which it would be found."""
+    words = ("encode", zarr(tmp_path / "cube.zarr"), str(tmp_path / "s"), "--mask", "valid", "--chunk-size", "16")
+    assert invoke(*words, "--journal", str(tmp_path / "j")).exit_code == 0
+    shutil.rmtree(tmp_path / "s")
+    (tmp_path / "j" / "report.json").unlink()
+    assert invoke("status", str(tmp_path / "j")).stdout.endswith(f"  chronozarr-dask resume {tmp_path / 's'}\n")
+    (tmp_path / "s.run" / "claim.json").unlink()
+    assert invoke("status", str(tmp_path / "j")).stdout.endswith(f"  chronozarr-dask resume {tmp_path / 'j'}\n")
+    assert f"clean {tmp_path / 's'}`" in invoke("resume", str(tmp_path / "j")).stderr
+
+
 def test_a_run_that_has_nothing_to_go_on_with_is_removed(begun: Path) -> None:
     (begun.parent / "s.run" / "plan.json").unlink()
     assert status(begun).way_on == "resume", "what it was begun with is there"
@@ -258,7 +270,7 @@ def test_it_is_shown_in_lines_and_as_json(begun: Path, tmp_path: Path) -> None:
 
 
 def test_the_command_that_goes_on_has_the_options_of_this_one_but_secrets() -> None:
-    found = RunStatus("s3://bucket/s", "s3://bucket/s.run", "stopped", "nobody", None, "none")
+    found = RunStatus("s3://bucket/s", "s3://bucket/s.run", "s3://bucket/s", "stopped", "nobody", None, "none")
     out = io.StringIO()
     with redirect_stdout(out):
         print_status(screen(), found, ["anon=false", "secret=abc"])
