@@ -52,7 +52,7 @@ def _rows(report: RunReport) -> Iterator[tuple[str, str]]:
     yield "bytes", f"{total}: " + ", ".join(f"level {k} {nbytes(n)}" for k, n in report.bytes_by_level.items())
     if report.staged_bytes:
         yield "staged", f"{nbytes(report.staged_bytes)} of the source, in the journal meanwhile"
-    spent = seconds(sum(report.seconds_by_stage.values()))
+    spent = seconds(sum(report.seconds_by_stage.values())) + (" of this attempt" if report.regions_resumed else "")
     yield "time", f"{spent}: " + ", ".join(f"{stage} {seconds(s)}" for stage, s in report.seconds_by_stage.items())
     if report.failures:
         yield "failures", f"{plural(len(report.failures), 'region')} set aside: {report.failures[0].error}"

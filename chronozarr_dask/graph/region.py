@@ -236,13 +236,23 @@ def _writer(job: Job, region: Region, present: tuple[int, ...], objects: Any) ->
 
 
 def _store(writer: ArrayWriter, array: da.Array, label: str) -> list[Delayed]:
-    """Star-delta, compression and storing, one row of cells a task; the rows are views, so nothing is copied."""
+    """Star-delta, compression and storing, one row of cells a task."""
     out = []
     for row, part in writer.rows():
         y = (row - writer.objects.cells.y0) * writer.chunk_size
-        frames = array[:, :, y : y + writer.chunk_size]
-        out.append(map_object(part.store, frames, name=f"{label}-{row}"))
+        out.append(map_object(_Row(part, y), array, name=f"{label}-{row}"))
     return out
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Stores one row of cells of a block, from pixel row `y`. It is a view: a slice by Dask would be a copy of it."""
+
+    writer: ArrayWriter
+    y: int
+
+    def __call__(self, frames: npt.NDArray[Any]) -> Stored:
+        return self.writer.store(frames[:, :, self.y : self.y + self.writer.chunk_size])
 
 
 @dataclass(frozen=True)

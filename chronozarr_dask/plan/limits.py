@@ -24,15 +24,14 @@ def _tasks_of_pass(p: Pass, names: int) -> int:
     each = OF_REGION + OF_FIRST_PASS * first + names * ((READ_TASKS if first else READ_STORED_TASKS) + p.depth)
     total = p.n_regions * each
     for row in range(p.counts[0]):
-        total += p.counts[1] * p.counts[2] * names * sum(_tasks_of_rows(p, row, level) for level in p.levels)
+        total += p.counts[1] * p.counts[2] * names * sum(_rows(p, row, level) for level in p.levels)
     return total
 
 
-def _tasks_of_rows(p: Pass, row: int, level: int) -> int:
-    """Tasks that store one array of a level: one for each row of cells, and its cut where there are several."""
+def _rows(p: Pass, row: int, level: int) -> int:
+    """Rows of cells of one array of a level in the regions of a row: a task stores each."""
     step = 1 << (level - p.base)
-    rows = ceil_div(p.row_cuts[row + 1], step) - p.row_cuts[row] // step
-    return rows if rows == 1 else 2 * rows
+    return ceil_div(p.row_cuts[row + 1], step) - p.row_cuts[row] // step
 
 
 def check_limits(plan: Plan, max_objects: int, max_tasks: int) -> None:

@@ -16,6 +16,7 @@ from dask.threaded import get as get_threaded
 
 from chronozarr_dask.graph.frames import Unit
 from chronozarr_dask.run.machine import DEFAULT_SHARE, memory_limit, n_cores
+from chronozarr_dask.store.heap import share
 
 Build = Callable[[Unit], Delayed]
 """Makes the collection of one unit of work."""
@@ -93,6 +94,7 @@ class Threads:
     def __init__(self, memory: int | None, threads: int | None = None) -> None:
         self.process_threads = self.threads = threads or dask.config.get("num_workers", None) or n_cores()
         self.memory = memory or int(memory_limit() * DEFAULT_SHARE)
+        share(self.threads)
         self._in_flight = self.threads
         self._pool: ThreadPoolExecutor | None = None
         self._pending: dict[Future[Any], Any] = {}

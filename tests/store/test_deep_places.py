@@ -74,7 +74,7 @@ def test_every_chunk_that_is_looked_at_is_checked_by_itself_once(of: Layout, sam
 def test_a_sample_is_a_fraction_of_level_0_and_above_what_rests_on_it(of: Layout, sample: float) -> None:
     rows, cols = (-(-n // 2) for n in of.grid(0))
     first, *above = chosen(of, sample)
-    assert len(first) == math.ceil(sample * rows * cols)
+    assert len(first) == math.ceil(sample * (rows * cols))
     for level, (below, cells) in enumerate(zip((first, *above), above, strict=False), 1):
         grid = of.grid(level)
         for r, c in product(*(range(-(-n // 2)) for n in grid)):

@@ -18,18 +18,24 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     heap.keep.cache_clear()
 
 
-def test_a_worker_of_dask_keeps_what_is_freed_once_for_each_process(
-    calls: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+def test_what_is_freed_is_kept_once_for_each_process(calls: list[Any]) -> None:
     heap.keep()
     heap.keep()
     assert calls == [("mallopt", -1, heap.KEPT_BYTES), ("mallopt", -3, heap.MAPPED_BYTES)]
 
 
-def test_other_processes_are_left_as_they_are(calls: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
-    heap.keep()
+@pytest.mark.parametrize(("threads", "arenas"), [(1, 2), (2, 2), (16, 16)])
+def test_threads_share_as_many_heaps(
+    calls: list[Any], monkeypatch: pytest.MonkeyPatch, threads: int, arenas: int
+) -> None:
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    heap.share(threads)
+    assert calls == [("mallopt", -8, arenas)]
+
+
+def test_a_number_of_heaps_in_the_environment_holds(calls: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "3")
+    heap.share(8)
     assert calls == []
 
 
@@ -39,9 +45,10 @@ def test_all_of_it_is_given_back_when_asked(calls: list[Any]) -> None:
 
 
 def test_where_there_is_no_such_function_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
     monkeypatch.setattr(heap, "_function", lambda name: None)
     heap.keep.cache_clear()
     heap.keep()
+    heap.share(2)
     heap.give_back()
     heap.keep.cache_clear()

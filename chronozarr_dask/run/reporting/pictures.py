@@ -58,7 +58,7 @@ def css(value: float, most: float, palette: Sequence[Colour]) -> str:
 def png(pixels: npt.NDArray[np.uint8]) -> str:
     """A picture as the URL of itself."""
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG", compress_level=6)
+    Image.fromarray(pixels).save(file, "PNG", compress_level=3)  # a third of the time of 6; smaller or 4 % larger
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 

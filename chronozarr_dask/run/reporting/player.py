@@ -85,4 +85,4 @@ def _level(store: Store, reel: Reel) -> Mapping[str, Any]:
 
 
 def _packed(values: npt.NDArray[Any]) -> str:
-    return base64.b64encode(gzip.compress(values.tobytes(), 6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(values.tobytes(), 3, mtime=0)).decode()
