@@ -122,7 +122,7 @@ def own_arguments() -> list[str]:
 
 
 def _without_secrets(arguments: Sequence[str]) -> Iterator[str]:
-    from chronozarr_dask.store.secrets import redacted_urls
+    from chronozarr_dask.store.secrets import redacted_url
 
     before = ""
     for word in arguments:
@@ -132,7 +132,7 @@ def _without_secrets(arguments: Sequence[str]) -> Iterator[str]:
         elif flag in STORAGE_FLAGS and equals:
             yield f"{flag}={blanked(pair)}"
         else:
-            yield redacted_urls(word)
+            yield redacted_url(word)
         before = word
 
 

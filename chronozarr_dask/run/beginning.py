@@ -24,7 +24,7 @@ from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.source.files import open_source
 from chronozarr_dask.source.stac.hrefs import unsigned
 from chronozarr_dask.store.journal import ARGUMENTS, RECIPE, dump
-from chronozarr_dask.store.secrets import redacted_urls
+from chronozarr_dask.store.secrets import redacted_url, redacted_urls
 from chronozarr_dask.store.target import secret_options
 
 GIVEN = ("variable", "crs", "nodata", "bands")
@@ -69,6 +69,8 @@ class Source:
         try:
             url = unsigned(self.url)
         except InputError:  # it has a user name or a password
+            return "", True
+        if redacted_url(url) != url:  # behind a chain, as of simplecache, or in a fragment
             return "", True
         return url, url != self.url
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from chronozarr_dask._version import __version__
 from chronozarr_dask.errors import TargetError
 from chronozarr_dask.format.layout import Layout
+from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.store.deep.receipts import Ledger
 from chronozarr_dask.store.journal import CLAIM, PLAN, Journal, journal_url
 from chronozarr_dask.store.reader import Store
@@ -59,6 +61,17 @@ def followed(place: Journal, options: Mapping[str, Any] | None) -> Journal | Non
     if elsewhere == place.url:
         return place
     return Journal(open_target(elsewhere, options if "://" in elsewhere else None))
+
+
+def plan_of(journal: Journal, document: Mapping[str, Any]) -> Plan:
+    """The plan that a journal holds; TargetError where another version of this package wrote it in another shape."""
+    try:
+        return Plan.from_json(document["plan"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise TargetError(
+            f"{journal.url}/{PLAN} was made by version {document.get('version')}, this is {__version__}, and cannot "
+            f"read it ({type(error).__name__}: {error}); use that one"
+        ) from error
 
 
 def no_plan(url: str) -> str:

@@ -69,8 +69,9 @@ def begin(target: Objects, journal: Journal, beside: Journal, *, conditional: bo
     try:
         is_first = _create(beside, CLAIM, document, conditional)
     except TargetError:
-        with suppress(TargetError):  # that the place does not answer is told already
-            _withdraw(journal, owner)
+        for place in (beside, journal):  # of the first the answer may have been lost, and not the claim
+            with suppress(TargetError):  # that the place does not answer is told already
+                _withdraw(place, owner)
         raise
     if not is_first:
         _withdraw(journal, owner)

@@ -12,7 +12,7 @@ from chronozarr_dask.format.layout import ROOT_DOCUMENT
 from chronozarr_dask.graph.deep import place_task, receipt_task
 from chronozarr_dask.plan.plan import Plan
 from chronozarr_dask.plan.regions import Region
-from chronozarr_dask.run.beside import appended, followed, is_of_store, no_plan, place_of
+from chronozarr_dask.run.beside import appended, followed, is_of_store, no_plan, place_of, plan_of
 from chronozarr_dask.run.engine import run_all
 from chronozarr_dask.run.progress import Meter, NoProgress, Progress
 from chronozarr_dask.run.workers import Build, Workers, make_workers
@@ -171,12 +171,12 @@ def _plan_of(
     try:
         if (at := followed(place, options)) is not None:
             where, document = at.url, at.read(PLAN)
+            if document is not None:
+                return at, plan_of(at, document)
     except TargetError as error:
         if named is not None:
             raise
         at, reason = place, str(error)
-    if at is not None and document is not None:
-        return at, Plan.from_json(document["plan"])
     if named is not None:
         raise InputError(no_plan(where))
     if at is not None:

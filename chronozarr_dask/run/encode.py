@@ -16,7 +16,7 @@ from typing import Any
 import xarray as xr
 
 from chronozarr_dask._version import __version__
-from chronozarr_dask.errors import ChronozarrWarning, InputError, RunError
+from chronozarr_dask.errors import ChronozarrWarning, InputError, ResumeError, RunError
 from chronozarr_dask.graph.frames import CubeFrames, FrameSource
 from chronozarr_dask.graph.staging import staged_whole
 from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions, make_options
@@ -140,6 +140,9 @@ def run_input(
             raise RunError(
                 f"interrupted; what is finished is kept in {run.journal.url}: go on with {run.way_on}"
             ) from None
+        except ResumeError:  # nothing was done: the report of before stays
+            run.workers.close(cancel=True)
+            raise
         except BaseException as error:
             run.workers.close(cancel=True)
             _leave_report(run, clock, error)

@@ -102,7 +102,8 @@ class Heartbeat:
         if self._lost is not None:
             raise RunError(
                 f"this run has stopped: {self._lost}. What is finished is kept; go on with `chronozarr-dask resume "
-                f"{self._journal.url}` (in Python resume=True) when nobody else does"
+                f"{self._journal.url}`, or, where it was begun from Python, with the same call and resume=True, when "
+                f"nobody else does"
             )
 
     def confirm(self) -> None:

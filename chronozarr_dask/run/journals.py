@@ -48,7 +48,10 @@ class Run:
 
     @property
     def _is_beside(self) -> bool:
-        return self.beside.url == self.journal.url or self.beside.objects.size(CLAIM) is not None
+        claim = None if self.beside.url == self.journal.url else self.beside.read(CLAIM)
+        return self.beside.url == self.journal.url or (
+            claim is not None and claim.get("journal", self.beside.url) == self.journal.url
+        )
 
     @cached_property
     def is_committed(self) -> bool:

@@ -179,7 +179,7 @@ def status(
         seconds_left=left / speed if speed and left and state != "complete" else None,
         n_failed=len(failed),
         failures=tuple(failed[-TOLD:]),
-        way_on="resume" if state == "complete" else _way_on(found),
+        way_on="resume" if state == "complete" else _way_on(found, any(p.nbytes for p in passes)),
     )
 
 
@@ -203,9 +203,9 @@ def _state(run: Run, tell: Tell) -> State:
     return "stopped" if run.target.size(ROOT_DOCUMENT) is None else "complete"
 
 
-def _way_on(run: Run) -> WayOn:
-    """How to go on with a run that is not complete; not where it was, and its root document is gone since."""
-    if finished_report(run) is not None:
+def _way_on(run: Run, has_stored: bool) -> WayOn:
+    """How to go on with a run that is not complete; not where what it has stored, or its root document, is gone."""
+    if finished_report(run) is not None or (has_stored and run.target.is_empty()):
         return "clean"
     if is_from_python(run.journal):
         return "python"

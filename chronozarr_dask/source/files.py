@@ -16,6 +16,8 @@ from zipfile import BadZipFile, ZipFile
 import fsspec
 import xarray as xr
 import zarr
+from fsspec import AbstractFileSystem
+from fsspec.asyn import AsyncFileSystem
 
 from chronozarr_dask.errors import InputError
 from chronozarr_dask.source.access import Access
@@ -177,8 +179,10 @@ def _open_remote(url: str, options: dict[str, Any]) -> xr.Dataset:
     parent = root.rpartition("/")[0]
     above = [f"{parent}/zarr.json"] if parent.strip("/") else []
     paths = [*(f"{root}/{name}" for name in ZARR_DOCUMENTS), *above]
-    # Not fs.cat: of several paths it takes one with a bracket for a pattern.
-    answers = fs.cat_ranges(paths, None, None, on_error="return")
+    # Not fs.cat: of several paths it takes one with a bracket for a pattern. And simplecache's own cat_ranges raises
+    # where one is absent: all that does not ask at once asks one by one.
+    asks = type(fs) if issubclass(type(fs), AsyncFileSystem) else AbstractFileSystem
+    answers = asks.cat_ranges(fs, paths, None, None, on_error="return")
     found = {path: a for path, a in zip(paths, answers, strict=True) if not isinstance(a, BaseException)}
     present = {name: found[f"{root}/{name}"] for name in ZARR_DOCUMENTS if f"{root}/{name}" in found}
     if present:

@@ -112,7 +112,8 @@ def _absent(objects: Objects, journal: str | None) -> StoreError:
     if journal is not None:
         return NotCompleteError(
             f"{objects.url} is not complete: its run ({journal}) has not been committed, and there is no root "
-            f"document yet; go on with `chronozarr-dask resume {objects.url}`"
+            f"document yet; go on with `chronozarr-dask resume {objects.url}`, or, where it was begun from Python, "
+            f"with the same call and resume=True"
         )
     return StoreError(
         f"{objects.url}: there is no store: no object {ROOT_DOCUMENT} is there; check the path or URL, and the rights "

@@ -27,7 +27,7 @@ _WORDS = re.compile(r"token|secret|passw|passphrase|signature|credential|(api|ac
 _NAME = re.compile(r"(?:[?&;#]|\\u0026)([\w.%~$\[\]-]+)=")  # JSON may write an ampersand as \u0026
 _END = re.compile(r"&|\\u0026|[;#](?=[\w.%~$\[\]-]+=)")
 _IN_TEXT = re.compile(r"(?:[?&;#]|\\u0026)[^\s'\"<>]*")
-_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^\s/?#\"<>]*)@")
+_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://((?:(?!['\"],)[^\s/?#\"<>])*)@")
 _ONE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)@")
 _WEB = re.compile(r"([\w.+-]+\+)?(https?|webdavs?|davs?)", re.IGNORECASE)
 """Schemes of which a user alone is a token; of others it may be a container (abfs) or a plain name (sftp)."""

@@ -77,7 +77,7 @@ def open_target(url: str | os.PathLike[str], storage_options: Mapping[str, Any] 
         return Folder(os.path.realpath(os.path.expanduser(text.removeprefix("file://"))))
     check_no_secrets(text)
     options = dict(storage_options or {})
-    is_web = text.startswith(("http://", "https://")) and "@" not in text.split("/")[2] and is_plain(options)
+    is_web = text.startswith(("http://", "https://")) and is_plain(options)
     return (Web if is_web else Bucket)(text.rstrip("/"), options)
 
 

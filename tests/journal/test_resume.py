@@ -124,7 +124,10 @@ def test_secrets_are_named_and_not_kept() -> None:
     doc = json.loads(kept)
     assert doc["storage_options"] == {"client_kwargs": {"endpoint_url": "http://h"}}
     assert doc["left_out"] == ["key", "client_kwargs.aws_secret_access_key"]
-    for url in ("https://h/a.nc?sig=S-canary&se=1", "https://user:S-canary@h/a.nc"):
+    for url in (
+        "https://h/a.nc?sig=S-canary&se=1", "https://user:S-canary@h/a.nc", "simplecache::https://user:S-canary@h/a.nc",
+        "simplecache::https://S-canary@h/a.nc", "s3://b/a.nc#token=S-canary",
+    ):  # fmt: skip
         kept = Source(url, {}, None, {}).document()
         assert b"canary" not in kept
         assert json.loads(kept)["signed"]

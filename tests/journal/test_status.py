@@ -25,7 +25,7 @@ from chronozarr_dask.run.journals import find_run
 from chronozarr_dask.run.owners import Beat, heartbeat_key, read_heartbeat
 from chronozarr_dask.run.status import RunStatus, status
 from chronozarr_dask.store.folder import Folder
-from chronozarr_dask.store.journal import Journal
+from chronozarr_dask.store.journal import Journal, dump
 from chronozarr_dask.store.target import open_target
 from tests.cli.sources import invoke, zarr
 from tests.journal.runs import OPTIONS, Stop, files, interrupt, make_cube, stop_in
@@ -235,11 +235,16 @@ def test_a_run_that_ended_between_its_two_claims_is_named_by_its_journal(tmp_pat
     """Its store has no claim beside it, by which it would be found."""
     words = ("encode", zarr(tmp_path / "cube.zarr"), str(tmp_path / "s"), "--mask", "valid", "--chunk-size", "16")
     assert invoke(*words, "--journal", str(tmp_path / "j")).exit_code == 0
-    shutil.rmtree(tmp_path / "s")
+    (tmp_path / "s" / "zarr.json").unlink()
     (tmp_path / "j" / "report.json").unlink()
     assert invoke("status", str(tmp_path / "j")).stdout.endswith(f"  chronozarr-dask resume {tmp_path / 's'}\n")
     (tmp_path / "s.run" / "claim.json").unlink()
     assert invoke("status", str(tmp_path / "j")).stdout.endswith(f"  chronozarr-dask resume {tmp_path / 'j'}\n")
+    other = dump({"target": str(tmp_path / "s"), "journal": str(tmp_path / "j2")})
+    (tmp_path / "s.run" / "claim.json").write_bytes(other)
+    assert status(tmp_path / "j").url == str(tmp_path / "j"), "by the store another run is found"
+    (tmp_path / "s.run" / "claim.json").unlink()
+    shutil.rmtree(tmp_path / "s")
     assert f"clean {tmp_path / 's'}`" in invoke("resume", str(tmp_path / "j")).stderr
 
 
@@ -256,6 +261,12 @@ def test_a_store_that_is_gone_is_not_gone_on_with(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "s")
     assert status(tmp_path / "s").way_on == "clean"
     assert "resume" not in invoke("status", str(tmp_path / "s")).stdout
+    report = (tmp_path / "s.run" / "report.json").read_bytes()
+    with pytest.raises(ResumeError, match="nothing is left"):
+        czd.encode(make_cube(), tmp_path / "s", resume=True, **OPTIONS)
+    assert (tmp_path / "s.run" / "report.json").read_bytes() == report, "that of the run that was complete"
+    (tmp_path / "s.run" / "report.json").unlink()
+    assert status(tmp_path / "s").way_on == "clean"
 
 
 def test_it_is_shown_in_lines_and_as_json(begun: Path, tmp_path: Path) -> None:

@@ -51,6 +51,25 @@ def test_the_journal_of_another_store_tells_nothing(store: Path, tmp_path: Path,
     assert "is of the run of another store" in report.page
 
 
+@pytest.mark.parametrize("deep", [True, False])
+def test_a_plan_of_another_shape_is_told(store: Path, tmp_path: Path, deep: bool) -> None:
+    """As another version of this package may have written it."""
+    shutil.copytree(store, tmp_path / "m")
+    shutil.copytree(f"{store}.run", tmp_path / "m.run")
+    path = tmp_path / "m.run" / "plan.json"
+    document = json.loads(path.read_text())
+    del document["plan"]["passes"]
+    path.write_text(json.dumps({**document, "version": "9.0"}))
+    if deep:
+        (problem,) = czd.validate_deep(tmp_path / "m")
+        assert problem.severity == "warning"
+        assert "was made by version 9.0" in problem.message
+        return
+    with pytest.warns(ChronozarrWarning, match=r"plan\.json was made by version 9\.0"):
+        report = make_report(tmp_path / "m")
+    assert not OF_A_RUN & set(report.document)
+
+
 def test_what_was_appended_since_is_told(tmp_path: Path) -> None:
     path = encoded(tmp_path / "m", "uint16", "none")
     more = cubes.pixels(shape=(1, *SHAPE[1:]))[0]

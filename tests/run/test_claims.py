@@ -192,6 +192,8 @@ def test_a_claim_that_cannot_be_completed_is_withdrawn(
         if self.url == journal.url:
             if is_replaced:
                 elsewhere.objects.put(key, other)
+            else:
+                self.put(key, data)
             raise TargetError("no network")
         self.put(key, data)
         return True
@@ -200,6 +202,7 @@ def test_a_claim_that_cannot_be_completed_is_withdrawn(
     for is_replaced in (False, True):
         with pytest.raises(TargetError, match="no network"):
             claims.begin(target, elsewhere, journal)
+        assert journal.objects.is_empty(), "of a claim that was made the answer may be lost"
         assert elsewhere.objects.get("claim.json") == (other if is_replaced else None)
 
 

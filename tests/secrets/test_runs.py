@@ -246,6 +246,7 @@ def test_options_without_a_secret_are_none() -> None:
         ("https://h/a?url=https://g/b?sig=x&v=1", "https://h/a?url=https://g/b?sig=...&v=1"),
         (r'{"url": "https://h/a?v=1\u0026sig=x"}', r'{"url": "https://h/a?v=1\u0026sig=..."}'),
         ("https://h/a?sig=x?y;z&v=1", "https://h/a?sig=...&v=1"),
+        ("('https://host:9000','me@x')", "('https://host:9000','me@x')"),
     ],
 )  # fmt: skip
 def test_what_is_cut_out_of_a_url(text: str, clean: str) -> None:

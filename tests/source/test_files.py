@@ -259,6 +259,14 @@ def test_refused(tmp_path, prepare, parts):
 
 def test_refused_urls():
     assert "neither an object nor a Zarr store" in refusal("memory://nothing/here")
+
+
+def test_behind_a_cache(tmp_path):
+    """simplecache asks for several objects at once, and raises where one is absent."""
+    write_zarr(tmp_path / "cube.zarr", 2)
+    fsspec.filesystem("memory").put(str(tmp_path / "cube.zarr"), "/cached/cube.zarr", recursive=True)
+    options = {"simplecache": {"cache_storage": str(tmp_path / "cache")}}
+    check(open_source("simplecache::memory://cached/cube.zarr", storage_options=options))
     assert "nosuch" in refusal("nosuch://bucket/key")
     assert "storage_options are for remote URLs" in refusal("cube.nc", storage_options={"anon": True})
 

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chronozarr_dask.errors import ChronozarrWarning, InputError, NotCompleteError, StoreError, TargetError
-from chronozarr_dask.plan.plan import Plan
-from chronozarr_dask.run.beside import appended, followed, is_of_store, layout_of, no_plan, place_of
+from chronozarr_dask.run.beside import appended, followed, is_of_store, layout_of, no_plan, place_of, plan_of
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.reporting.choice import choose_maps, choose_player
 from chronozarr_dask.run.reporting.document import bare_run, run_document, store_document
@@ -147,12 +146,13 @@ def _fits(store: Store, target: Objects, journal: Journal, notes: list[str]) -> 
     """Whether the run of a journal made a store; what speaks against that, and an append since, is noted."""
     try:
         document = journal.read(PLAN)
+        if document is None:
+            return True
+        plan = plan_of(journal, document)
     except TargetError as error:
         notes.append(_not_told(error))
         return False
-    if document is None:
-        return True
-    ledger = Ledger(target, journal, Plan.from_json(document["plan"]), layout_of(store), None)
+    ledger = Ledger(target, journal, plan, layout_of(store), None)
     if not is_of_store(ledger, store.planes):
         notes.append(
             f"the journal {journal.url} is of the run of another store, so nothing of it is told here; name the "
