@@ -15,7 +15,7 @@ from chronozarr_dask.plan.regions import Region
 from chronozarr_dask.run.beside import appended, followed, is_of_store, no_plan, place_of, plan_of
 from chronozarr_dask.run.engine import run_all
 from chronozarr_dask.run.progress import Meter, NoProgress, Progress
-from chronozarr_dask.run.workers import Build, Workers, make_workers
+from chronozarr_dask.run.workers import Build, Workers, check_no_secrets_travel, make_workers
 from chronozarr_dask.store.deep.change import Changes, check_volatility
 from chronozarr_dask.store.deep.found import Found
 from chronozarr_dask.store.deep.places import Place, check_sample, count_places, places, run_length
@@ -23,7 +23,7 @@ from chronozarr_dask.store.deep.receipts import SECTION, Ledger
 from chronozarr_dask.store.deep.scope import Scope
 from chronozarr_dask.store.journal import PLAN, Journal
 from chronozarr_dask.store.opening import open_documents
-from chronozarr_dask.store.target import Objects, open_target, secret_options
+from chronozarr_dask.store.target import Objects, open_target
 from chronozarr_dask.store.validate import Problem, Severity, validate_objects
 
 AFTER_PLACES = 2**62
@@ -76,11 +76,7 @@ def validate_deep(
     """
     check_sample(sample)
     options = dict(storage_options or {})
-    if client is not None and (secrets := secret_options(options)):
-        raise InputError(
-            f"storage_options has {', '.join(secrets)}: secrets do not travel to the workers; let them find "
-            f"credentials by themselves (environment, profile or role) and leave these out"
-        )
+    check_no_secrets_travel(client, options)
     target = open_target(url, options)
     problems = validate_objects(target)
     try:

@@ -16,7 +16,7 @@ from typing import Any
 import xarray as xr
 
 from chronozarr_dask._version import __version__
-from chronozarr_dask.errors import ChronozarrWarning, InputError, ResumeError, RunError
+from chronozarr_dask.errors import ChronozarrWarning, ResumeError, RunError
 from chronozarr_dask.graph.frames import CubeFrames, FrameSource
 from chronozarr_dask.graph.staging import staged_whole
 from chronozarr_dask.options import GRACE_SECONDS, EncodeOptions, make_options
@@ -35,10 +35,10 @@ from chronozarr_dask.run.prepare import Input, encoding_choice, identity, make_s
 from chronozarr_dask.run.progress import NoProgress, Progress
 from chronozarr_dask.run.report import RunReport
 from chronozarr_dask.run.space import check_space
-from chronozarr_dask.run.workers import make_workers
+from chronozarr_dask.run.workers import check_no_secrets_travel, make_workers
 from chronozarr_dask.store.journal import ESTIMATE, PLAN, Journal, check_apart, claim_url, journal_url, run_url
 from chronozarr_dask.store.probe import probe_places
-from chronozarr_dask.store.target import open_target, secret_options
+from chronozarr_dask.store.target import open_target
 
 
 def encode(
@@ -204,11 +204,7 @@ def _prepare(
     claim: bool,
 ) -> Encode:
     """Everything up to the claim, whose heartbeat is `held` from then on."""
-    if client is not None and (secrets := secret_options(storage_options)):
-        raise InputError(
-            f"storage_options has {', '.join(secrets)}: secrets do not travel to the workers; let them find "
-            f"credentials by themselves (environment, profile or role) and leave these out"
-        )
+    check_no_secrets_travel(client, storage_options)
     target = open_target(url, storage_options)
     journal = Journal(open_target(journal_url(target.url, options.journal), storage_options))
     check_apart(target, journal.objects)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,9 +14,11 @@ from dask.delayed import Delayed
 from dask.local import get_sync
 from dask.threaded import get as get_threaded
 
+from chronozarr_dask.errors import InputError
 from chronozarr_dask.graph.frames import Unit
 from chronozarr_dask.run.machine import DEFAULT_SHARE, memory_limit, n_cores
 from chronozarr_dask.store.heap import share
+from chronozarr_dask.store.target import secret_options
 
 Build = Callable[[Unit], Delayed]
 """Makes the collection of one unit of work."""
@@ -159,6 +161,15 @@ def ended(item: Any, future: Any) -> Finished:
         return Finished(item, future.result())
     except (CancelledError, OSError) as lost:
         return Finished(item, error=lost)
+
+
+def check_no_secrets_travel(client: Any, options: Mapping[str, Any]) -> None:
+    """Raise InputError where there is a cluster, and options of a file system hold what its tasks must not."""
+    if client is not None and (secrets := secret_options(options)):
+        raise InputError(
+            f"storage_options has {', '.join(secrets)}: secrets do not travel to the workers; let them find "
+            f"credentials by themselves (environment, profile or role) and leave these out"
+        )
 
 
 def make_workers(client: Any, memory: int | None) -> Workers:

@@ -66,7 +66,8 @@ def killed_once(source: str, target: Path, phase: str) -> None:
     finally:
         process.kill()
         said = process.communicate()
-    assert process.returncode in (-signal.SIGKILL, 0), said  # a run that is over was met too late
+    was_late = process.returncode == 0 and (target / "zarr.json").exists()  # the run was over
+    assert process.returncode == -signal.SIGKILL or was_late, said
 
 
 @pytest.mark.slow

@@ -78,7 +78,7 @@ def test_a_complete_run(tmp_path: Path) -> None:
     assert "resume" not in result.stdout
 
 
-def test_what_failed_is_told_until_it_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def refuse_one_object(patch: pytest.MonkeyPatch) -> None:
     put = Folder.put
 
     def refusing(self: Folder, key: str, data: Any) -> None:
@@ -86,10 +86,14 @@ def test_what_failed_is_told_until_it_is_done(tmp_path: Path, monkeypatch: pytes
             raise TargetError(f"{key}: no answer")
         put(self, key, data)
 
+    patch.setattr(Folder, "put", refusing)
+
+
+def test_what_failed_is_told_until_it_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = zarr(tmp_path / "cube.zarr")
     words = ("encode", source, str(tmp_path / "s"), "--chunk-size", "16", "--region-cells", "2", "--mask", "valid")
     with monkeypatch.context() as patch:
-        patch.setattr(Folder, "put", refusing)
+        refuse_one_object(patch)
         assert f"go on with `chronozarr-dask resume {tmp_path / 's'}` (in Python" in invoke(*words).stderr
     found = status(tmp_path / "s")
     assert (found.n_failed, found.passes[0].failed, found.failures[0].region) == (1, 1, "0/0-0-0")
@@ -210,15 +214,8 @@ def begun(tmp_path: Path) -> Path:
 
 def test_a_run_from_python_goes_on_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No command has its cube, neither that which goes on nor that which tries again what failed."""
-    put = Folder.put
-
-    def refusing(self: Folder, key: str, data: Any) -> None:
-        if key == "0/data/c/1/0/0/0":
-            raise TargetError(f"{key}: no answer")
-        put(self, key, data)
-
     with monkeypatch.context() as patch:
-        patch.setattr(Folder, "put", refusing)
+        refuse_one_object(patch)
         with pytest.raises(
             RunError, match=r"go on with the same call in Python .*`encode\(cube, '.*/s', resume=True\)`"
         ):
